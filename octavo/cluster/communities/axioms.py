@@ -200,6 +200,7 @@ def _scaling(
     for part in _pieces(batch, len(partitions) ** 2):
         plain = score(part)
         for factor in _FACTORS:
+            # Definition 2; Definition 3 for a family, whose parameter goes along
             scaled = member(factor)(factor * part)
             if at := _reversed(plain, scaled):
                 g, c, d = at
@@ -291,10 +292,12 @@ def _monotonicity(score: _Scorer, graphs: _Graphs, n: int) -> Counterexample | N
         after = _changed(batch, i, j, weight, scales)
         other = score(after)
         within = partitions[:, i] == partitions[:, j]
+        # what a consistent improvement may raise
         more = (after[:, i, j] > batch[:, i, j])[:, None] & within
-        less = (after[:, i, j] < batch[:, i, j])[:, None] & ~within
+        less = (after[:, i, j] < batch[:, i, j])[:, None] & ~within  # and what it may lower
         worse = plain - other > _tolerance(plain, other)[:, None]
         at = _first((more | less) & worse)
+        # the lightest graph is the one to read
         if at and (best is None or batch[at[0]].sum() < best.graphs[0].sum()):
             g, c = at
             best = _found(
@@ -359,15 +362,16 @@ def _disagreement(
     if not score.is_fast:
         count = max(1, min(count, _CALLS // 8 // len(set_partitions(max(size)))))
     pair = [graphs.draw(count, n) for n in size]
-    for E in pair:
+    for E in pair:  # Definition 7: V_a with its links to its neighbourhood
         E[:, :shared, :common] = pair[0][:, :shared, :common]
         E[:, :common, :shared] = pair[0][:, :common, :shared]
-        E[:, :shared, common:] = 0.0
+        E[:, :shared, common:] = 0.0  # no other links of V_a
         E[:, common:, :shared] = 0.0
     order = np.argsort(sum(E.sum(axis=(1, 2)) for E in pair), kind="stable")
     pair = [E[order] for E in pair]
     tables = [_apart(n, shared) for n in size]
     scores = [score(E)[:, table] for E, table in zip(pair, tables)]  # graph, C_a, rest
+    # C_a ∪ rest against D_a ∪ rest, in either graph
     first, second = (s[:, :, None, :] - s[:, None, :, :] for s in scores)
     above = first > _tolerance(scores[0])[:, None, None, None]
     below = second < -_tolerance(scores[1])[:, None, None, None]
@@ -430,6 +434,7 @@ def _resolution_limit_free(score: _Scorer, graphs: _Graphs, n: int) -> Counterex
     if not score.is_fast and n > 4:
         return None
     plain = score(batch)
+    # ties within rounding are all best
     is_best = plain >= (plain.max(axis=1) - _tolerance(plain))[:, None]
     for bits in range(1, (1 << n) - 1):
         nodes = [i for i in range(n) if bits >> i & 1]

@@ -81,6 +81,7 @@ def make_consistent_improvement(
     upper = sp.coo_array(sp.triu(links.matrix))
     u, v, weights = upper.row, upper.col, upper.data.astype(np.float64)
     within = clusters[u] == clusters[v]
+    # Definition 5: heavier within, lighter between
     factor = np.where(within, 1.0 + rng.rand(len(u)), 1.0 - rng.rand(len(u)))
     weights = np.where(rng.rand(len(u)) < share, weights * factor, weights)
     n = links.matrix.shape[0]
@@ -149,7 +150,7 @@ def make_agreeing_graphs(
     for own in (n_first, n_second):
         n = common + own
         half = np.triu(rng.choice(values, size=(n, n)))
-        half[:n_shared, :common] = shared_rows
+        half[:n_shared, :common] = shared_rows  # E of both agrees on V_a and its neighbourhood
         half[:n_shared, common:] = 0.0
         graphs.append(sp.csr_array(half + np.triu(half, 1).T))
     return AgreeingGraphs(graphs[0], graphs[1], np.arange(n_shared), common)

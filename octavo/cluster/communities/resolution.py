@@ -89,6 +89,7 @@ def two_clique_outcome(
     # Figure 1: (1) one cluster, (2) the cliques, (3) their halves.
     term = terms_of(quality, total)
     one, two = term(total, total, 2.0 * n), 2.0 * term(w, v, n)
+    # each clique halved: a quarter of w stays within each half
     four = 4.0 * term(w / 4.0, v / 2.0, n / 2.0)
     scores = np.stack([one, two, four])
     if not np.isfinite(scores).all():
@@ -136,7 +137,7 @@ def _needed_share(r: float, gamma: float) -> float:
     From 2 q(f v, v) = q(2 v, 2 v); it falls from 1 for small clusters to (1 + 1/γ) / 2.
     """
     one, two = 1.0 + gamma * r, 1.0 + 2.0 * gamma * r
-    return one * (1.0 / two - 2.0 * r / two**2 + r / one**2)
+    return one * (1.0 / two - 2.0 * r / two**2 + r / one**2)  # f at which 2q(f v, v) = q(2v, 2v)
 
 
 @checked

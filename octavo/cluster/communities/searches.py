@@ -36,6 +36,7 @@ def subset_sums(E: Floats) -> tuple[Floats, Floats, Floats]:
     n : ndarray of shape (2^n,)
     """
     members = subset_indicators(E.shape[-1])
+    # each link twice, a loop once (Section 2)
     w = np.einsum("si,...is->...s", members, E @ members.T)
     v = E.sum(axis=-1) @ members.T
     return w, v, members.sum(axis=1)
@@ -75,6 +76,7 @@ def _by_integer_program(E: Floats, term: Term) -> Indices:
     """Return the best clustering of a quadratic term: clique partitioning with lazy triangles."""
     n = len(E)
     v = E.sum(axis=1)
+    # of a pair in one cluster, where q = first w − (second v)² − third n²
     gain = term.first * E - np.outer(term.second * v, term.second * v) - term.third
     i, j = np.triu_indices(n, 1)
     place = np.zeros((n, n), dtype=np.intp)
@@ -138,6 +140,7 @@ def greedy_search(graph: FlatGraph, quality: Any, total: float) -> list[Indices]
         for a, b in zip(graph.indptr[:-1], graph.indptr[1:])
     ]
     u, t = rows, graph.indices
+    # both directions of the links between them join w
     gains = term(w[u] + w[t] + 2.0 * graph.weights, v[u] + v[t], size[u] + size[t]) - q[u] - q[t]
     heap = [(-g, a, b, 0, 0) for g, a, b in zip(gains.tolist(), u.tolist(), t.tolist()) if a < b]
     heapq.heapify(heap)
@@ -151,7 +154,7 @@ def greedy_search(graph: FlatGraph, quality: Any, total: float) -> list[Indices]
             break
         if len(links[a]) < len(links[b]):
             a, b = b, a
-        w[a] += w[b] + 2.0 * links[a].pop(b)
+        w[a] += w[b] + 2.0 * links[a].pop(b)  # w_c of the union
         v[a] += v[b]
         size[a] += size[b]
         owner[b] = a

@@ -184,7 +184,9 @@ class KernelKMeans(KernelRows, ClusterMixin, CallbackSupportMixin, SoundEstimato
             )
         self.labels_, self.cohesion_, self.n_iter_ = best.labels, best.cohesion, best.n_iter
         trace = float(np.trace(K))
+        # Eq. (6.2) by Eq. (6.3)
         self.inertia_ = max(0.0, trace - best.cohesion) if trace >= 0 else trace - best.cohesion
+        # Eq. (6.5) without G ≥ 0 and GGᵀ1 = 1
         self.spectral_bound_ = float(top_eigenvalues(K, self.n_clusters).sum())
         self.duality_gap_ = max(0.0, self.spectral_bound_ - self.cohesion_)
         H = np.zeros((n, self.n_clusters))

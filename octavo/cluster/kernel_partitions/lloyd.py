@@ -89,7 +89,7 @@ def lloyd(K: Floats, labels: Indices, n_clusters: int, *, max_iter: int, tol: fl
         within: Floats = np.bincount(labels, sums[rows, labels], minlength=n_clusters).astype(
             np.float64
         )
-        found = float((within / sizes).sum())
+        found = float((within / sizes).sum())  # Eq. (6.3)
         rise, cohesion = found - cohesion, found
         if n_iter == max_iter or (n_iter and rise <= tol * abs(found) and tol > 0.0):
             return Partition(labels, cohesion, n_iter, n_iter < max_iter)
@@ -141,8 +141,10 @@ def single_moves(K: Floats, start: Partition, n_clusters: int, max_moves: int) -
     cohesion = float((within / sizes).sum())
     for _ in range(max_moves):
         own, size = sums[rows, labels], sizes[labels]
+        # a cluster's term of Eq. (6.3) without the row
         left = (within[labels] - 2.0 * own + diagonal) / np.maximum(size - 1.0, 1.0)
         loss = within[labels] / size - left
+        # and of each other cluster with it
         joined = (within + 2.0 * sums + diagonal[:, None]) / (sizes + 1.0) - within / sizes
         gain = joined - loss[:, None]
         gain[rows, labels] = -np.inf

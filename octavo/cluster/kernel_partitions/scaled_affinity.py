@@ -76,6 +76,7 @@ def doubly_stochastic(A: Any, *, tol: float, max_iter: int, name: str = "K") -> 
         )
     # sizes far from one would leave the range of squares
     size = float(A.max())
+    # the fixed point of Section 6.3.2's iteration
     found = symmetric_scaling(A / size, tol=tol, max_iter=max_iter)
     if found.residual > tol:
         warnings.warn(

@@ -44,13 +44,14 @@ def ratio_cut_matrix(A: Any) -> Any:
     """Return K' = K - D + I, whose eigenvectors are those of the Laplacian D - K (§6.3.1)."""
     degrees = np.asarray(A.sum(axis=1)).ravel()
     if sp.issparse(A):
+        # −L + I: largest where the Laplacian L is least
         return sp.csr_array(A + sp.diags_array(1.0 - degrees))
     return A + np.diag(1.0 - degrees)
 
 
 def normalized_cut_matrix(A: Any) -> Any:
     """Return D^(-1/2) K D^(-1/2), one step of the full scaling (§6.3.2)."""
-    return scaled_both_sides(A, 1.0 / np.sqrt(np.asarray(A.sum(axis=1)).ravel()))
+    return scaled_both_sides(A, 1.0 / np.sqrt(np.asarray(A.sum(axis=1)).ravel()))  # K' of Eq. (6.8)
 
 
 def n_components_of(A: Any) -> int:
@@ -250,7 +251,7 @@ class DoublyStochasticSpectral(ClusterMixin, CallbackSupportMixin, SoundEstimato
             sums = np.asarray(self.scaled_affinity_.sum(axis=1)).ravel()
             self.residual_ = float(np.abs(sums - 1.0).max())
             progress.step()
-            self.eigenvalues_, vectors = top_eigenvectors(
+            self.eigenvalues_, vectors = top_eigenvectors(  # Eq. (6.7) without G ≥ 0
                 self.scaled_affinity_, min(k + 1, n), connected=n_parts == 1
             )
             self.embedding_ = np.ascontiguousarray(vectors[:, :k])

@@ -63,6 +63,7 @@ def linkage_anchors(features: Floats, n_clusters: int) -> Anchors:
     points = features[first]
     if len(points) <= n_clusters:
         return Anchors(points, np.arange(len(points)))
+    # Remark 8: any cut below the distance of the limits
     labels = fcluster(linkage(points, "single"), n_clusters, criterion="maxclust") - 1
     return Anchors(points, labels.astype(np.int64))
 
@@ -132,6 +133,7 @@ def merged_components(gaps: Floats, n_clusters: int) -> tuple[Ints, float]:
         The distance at which the last two were joined.
     """
     m = len(gaps)
+    # the gaps of single linkage are edges of the minimum spanning tree
     tree = minimum_spanning_tree(np.maximum(gaps, np.finfo(float).tiny)).tocoo()
     order = np.argsort(tree.data, kind="stable")[: m - n_clusters]
     groups = np.arange(m)

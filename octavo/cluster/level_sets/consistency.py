@@ -59,6 +59,7 @@ def plane_waves(points: Floats, scale: float, rng: np.random.RandomState) -> Cal
     d = points.shape[1]
     directions = rng.normal(size=(d, N_WAVES)) / scale
     phases = rng.uniform(0, 2 * np.pi, size=N_WAVES)
+    # ||g|| + ||Dg|| of cos(w'x + b) is at most 1 + |w|
     size = 1.0 + np.linalg.norm(directions, axis=0)
     return lambda x: np.cos(x @ directions + phases) / size
 
@@ -148,7 +149,9 @@ def consistency_curve(
     for n in sizes:
         model, points, y = clustered(n)
         core = model.core_sample_indices_
+        # Theorem 4, on a set of test functions
         gap = np.abs(walk_of(points, places, waves, h, shape_of) - target).max()
         score = adjusted_rand_score(y[core], model.labels_[core])
+        # Theorem 7
         found.append((score, widest_cluster(model.embedding_, model.labels_[core]), gap))
     return ConsistencyCurve(np.asarray(sizes), *np.array(found, dtype=np.float64).T)

@@ -36,6 +36,7 @@ def count_near_one(values: Floats, n_components: int, eig_tol: float) -> int:
     away = np.maximum(1.0 - values, 0.0)
     best, count = 1.0 / np.sqrt(eig_tol) if eig_tol > 0.0 else np.inf, n_components
     for j in range(n_components + 1, len(values)):
+        # a gap in 1 − λ, as Theorem 7 has λ_1, …, λ_ℓ → 1 and the others bounded away
         if away[j - 1] <= eig_tol and away[j] >= best * away[j - 1]:
             best, count = away[j] / max(away[j - 1], np.finfo(float).tiny), j
     return count
@@ -82,9 +83,10 @@ def concentration(vectors: Floats) -> float:
         target = np.zeros((n, k))
         target[np.arange(n), axes] = signs
         left, _, right = np.linalg.svd(rows.T @ target)
-        rotation = left @ right
+        rotation = left @ right  # Procrustes: the rotation nearest to one axis a row
     squares = (rows @ rotation) ** 2
     largest = squares.max(axis=1)
+    # Zelnik-Manor and Perona's J
     cost = (squares.sum(axis=1)[largest > 0] / largest[largest > 0]).sum()
     return float(1.0 - (cost / max(1, int((largest > 0).sum())) - 1.0) / k)
 

@@ -64,6 +64,7 @@ def resolve_bandwidth(X: Floats, bandwidth: str | float) -> float:
         return 1.0
     power = -1.0 / (d + 4)
     if bandwidth == "silverman":
+        # (4/(n(d + 2)))^(1/(d + 4)) times the spread
         return float(scale * (n * (d + 2) / 4.0) ** power)
     scott = scale * n**power
     if bandwidth == "scott" or n < 3:
@@ -75,6 +76,7 @@ def resolve_bandwidth(X: Floats, bandwidth: str | float) -> float:
     scores = []
     for b in tried:
         sums = np.exp(-0.5 * squares / b**2).sum(axis=1)
+        # leave-one-out likelihood: the diagonal counts nothing
         scores.append(np.log(np.maximum(sums, 1e-300)).mean() - d * log(b))
     best = float(tried[int(np.argmax(scores))])
     return best * float((n / len(rows)) ** power)  # the best bandwidth falls with the rows
@@ -217,7 +219,7 @@ class NeighbourDensities:
     def _from(self, radii: Floats) -> Floats:
         n, d = self.X.shape
         log_ball = 0.5 * d * log(pi) - lgamma(0.5 * d + 1.0)
-        logs = log(self.k / n) - log_ball - d * np.log(np.maximum(radii, self.least))
+        logs = log(self.k / n) - log_ball - d * np.log(np.maximum(radii, self.least))  # k/(n V r^d)
         return np.exp(np.clip(logs, -LARGEST_LOG, LARGEST_LOG))
 
 

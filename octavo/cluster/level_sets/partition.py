@@ -116,6 +116,7 @@ def partition(
         labels = groups[components]
         volume = np.bincount(labels, graph.degrees)
         vectors = np.zeros((n, count))
+        # D-orthonormal indicators: eigenvectors of Q for the eigenvalue 1
         vectors[np.arange(n), labels] = 1.0 / np.sqrt(volume[labels])
         if not len(values):
             values = rough_look(graph, min(n, n_components + 1)).values
@@ -184,4 +185,5 @@ def extension(
     reached = total > 0.0
     weights = near @ vectors
     scale = np.where(np.abs(values) > 1e-12, values, np.inf)
+    # the eigenfunction g = Q_h g/λ
     return weights / np.where(reached, total, 1.0)[:, None] / scale, reached

@@ -31,6 +31,7 @@ LOOK_TOL = 1e-3  # residual of eigenvectors of which only the eigenvalues are lo
 
 def neighbours_for(n: int) -> int:
     """Return ⌈log n⌉, the neighbours that keep a random neighbourhood graph in one piece."""
+    # neighbourhood graphs of fewer break
     return max(1, min(n - 1, int(np.ceil(np.log(max(n, 2))))))
 
 

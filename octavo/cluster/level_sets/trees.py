@@ -89,6 +89,7 @@ def sweep(graph: Any, density: Floats, levels: Floats, min_size: int) -> tuple[A
         labels[i, kept] = in_order_of_appearance(found)
         # excess mass of a component: the part of its points' density above the level
         inside = labels[i] >= 0
+        # 1 − t/f: of excess mass, its points' share
         share = 1.0 - t / np.maximum(density[inside], np.finfo(float).tiny)
         masses = np.bincount(labels[i, inside], share) / n
         excess[i] = masses.sum() - masses.max(initial=0.0)

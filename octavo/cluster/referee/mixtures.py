@@ -61,6 +61,7 @@ def draw_weights(K: int, min_weight: float | None, rng: np.random.RandomState) -
     """Return equal weights, or a uniform draw of those with none below `min_weight`."""
     if min_weight is None:
         return np.full(K, 1.0 / K)
+    # π_low + (1 − K π_low) Dirichlet(1)
     return min_weight + (1 - K * min_weight) * rng.dirichlet(np.ones(K))
 
 
@@ -70,7 +71,7 @@ def limit_eccentricity(values: np.ndarray, largest: float) -> np.ndarray:
     spread = 1 - bottom / top
     if spread <= largest**2:
         return values
-    return top - (top - values) * largest**2 / spread
+    return top - (top - values) * largest**2 / spread  # √(1 − min/max) of the result is `largest`
 
 
 def draw_covariances(
@@ -84,6 +85,7 @@ def draw_covariances(
             covs[k] = rng.uniform(0.05, 1.0) * np.eye(p)
             continue
         rows = rng.standard_normal((p + 1, p))
+        # nearly singular on purpose: shapes differ much
         values, vectors = np.linalg.eigh(rows.T @ rows / (p + 1))
         values = limit_eccentricity(np.maximum(values, 1e-12 * values.max()), eccentricity)
         covs[k] = (vectors * values) @ vectors.T
@@ -107,6 +109,7 @@ class _Target:
 
     def within_reach(self, forms: PairForms) -> bool:
         """Tell whether the overlap of coinciding means is large enough."""
+        # gaps over scale go to zero as the scale grows: the limit
         together = forms._replace(gaps=np.zeros_like(forms.gaps))
         if self.average is not None:
             rough = float(2 * misclassification(together, ROUGH).mean())
@@ -418,7 +421,7 @@ def inverse_box_cox(X: np.ndarray, power: Any) -> np.ndarray:
         if lam == 0:
             out[:, j] = np.exp(y)
             continue
-        base = lam * y + 1
+        base = lam * y + 1  # x = (λy + 1)^(1/λ)
         if base.min() <= 0:
             raise ValueError(
                 f"boxcox_lambda={lam:g} bends coordinate {j} beyond its pole: it spans "
@@ -445,7 +448,7 @@ def draw_outliers(
         X = rng.uniform(low, high, size=(max(n, 100), p))
         gap = X[:, None, :] - mixture.means
         distance = np.einsum("nka,kab,nkb->nk", gap, precisions, gap)
-        found = np.vstack([found, X[(distance > reach**2).all(axis=1)]])
+        found = np.vstack([found, X[(distance > reach**2).all(axis=1)]])  # outside all ellipsoids
     raise ValueError(f"No room for {n} outliers beyond the components at alpha={alpha:g}.")
 
 

@@ -112,7 +112,7 @@ def pair_forms(weights: np.ndarray, means: np.ndarray, factors: np.ndarray) -> P
         second,
         np.maximum(eigenvalues, np.finfo(float).tiny),
         gaps,
-        2 * np.log(weights[second] / weights[first]),
+        2 * np.log(weights[second] / weights[first]),  # log π_j²/π_i²
         log_volume[first] - log_volume[second],
     )
 
@@ -131,8 +131,9 @@ def rescaled(forms: PairForms, log_scales: np.ndarray) -> PairForms:
 def log_bounds(forms: PairForms) -> tuple[np.ndarray, np.ndarray]:
     """Return logarithms of bounds of ω(j|i) without gaps, and what the gaps take from them."""
     lam = forms.eigenvalues
+    # Bhattacharyya's coefficient of covariances, in eigenvalues λ
     alone = np.sum(0.5 * np.log(2 * np.sqrt(lam) / (1 + lam)), axis=1)
-    apart = 0.25 * np.sum(forms.gaps**2 * lam / (1 + lam), axis=1)
+    apart = 0.25 * np.sum(forms.gaps**2 * lam / (1 + lam), axis=1)  # and of means
     return alone + forms.log_weights / 4, apart
 
 
@@ -145,7 +146,7 @@ def bhattacharyya_bounds(forms: PairForms) -> np.ndarray:
 def misclassification(forms: PairForms, tol: float = 1e-9, closed: bool = True) -> np.ndarray:
     """Return ω(j|i) of every pair; pairs whose bound is negligible beside tol are zero."""
     lam, delta = forms.eigenvalues, forms.gaps
-    t = forms.log_weights + forms.log_volumes
+    t = forms.log_weights + forms.log_volumes  # log of π_j²|Σ_i|/(π_i²|Σ_j|)
     omega = np.zeros(len(t))
     todo = bhattacharyya_bounds(forms) > NEGLIGIBLE * tol
     squared = np.sum(delta**2, axis=1)
@@ -156,6 +157,7 @@ def misclassification(forms: PairForms, tol: float = 1e-9, closed: bool = True) 
     length = np.sqrt(squared[normal])
     omega[normal] = ndtr((t[normal] - length**2) / (2 * length))
     rest = np.flatnonzero(todo & ~alike)
+    # Σ (λ − 1)Z² + 2λδ Z + λδ² ≤ t for normal Z
     a, b, c = lam[rest] - 1, 2 * lam[rest] * delta[rest], lam[rest] * delta[rest] ** 2
     omega[rest] = quadratic_form_cdf(t[rest], a, b, c, tol)[0]
     return omega

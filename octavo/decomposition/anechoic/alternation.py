@@ -55,6 +55,7 @@ def _solve_bins(X, phases, weights, shrink, width, sources, gram, mixing, rest, 
         for i in range(m):
             rest[i] = X[i, f]
             for j in range(n):
+                # α_ij e^{−2πi fτ_ij} of Eq. (2) in the Fourier domain
                 mixing[j, i] = weights[i, j] * phases[j, i, f]
                 rest[i] -= mixing[j, i] * sources[j, f]
         for j in range(n):  # Cholesky's factor of the Gram matrix, and forward substitution
@@ -105,6 +106,7 @@ def solve_sources(
     """
     n = weights.shape[1]
     size = float(np.einsum("ij,ij->j", weights, weights).max(initial=0.0))
+    # ridge for frequencies at which the mixing matrix is singular
     shrink = max(alpha, 1e-14) * (size if size > 0.0 else 1.0)
     if not isinstance(X, np.ndarray):
         if start is None:
@@ -127,6 +129,7 @@ def divided(spectra: Any, sizes: Floats) -> Any:
 
 def _balanced(factors: Factors, shape: tuple[int, int]) -> Factors:
     """Return the same model with sources of unit norm; silent ones stay as they are."""
+    # one of the model's freedoms: a source's scale
     norms = np.sqrt(energies(factors.sources, shape))
     norms = np.where(norms > 0.0, norms, 1.0)
     return factors._replace(
@@ -176,9 +179,10 @@ def alternate(
     errors: list[float] = []
     for _ in range(max_iter):
         factors = _balanced(factors, search.shape)
-        weights, delays = delay_sweep(
+        weights, delays = delay_sweep(  # Section 4.1's second half: delays and weights
             X, factors.sources, factors.weights, factors.delays, search, n_steps=2
         )
+        # and sources, by the model error in place of Eq. (33)
         sources, error = solve_sources(X, weights, delays, search.shape, alpha, factors.sources)
         if not error <= factors.error:  # rounding: there is nothing left to gain
             return factors, [*errors, factors.error], True

@@ -78,6 +78,7 @@ def _chirp(n: int, rate: float) -> Complexes:
 
 
 def _fresnel(x: np.ndarray, b: float) -> Complexes:
+    # the chirp in frequency: exactly covariant to shifts, A = 1 of Eq. (14)
     return np.fft.ifft(np.fft.fft(x) * _chirp(x.shape[-1], -b))
 
 
@@ -99,6 +100,7 @@ def _rotated(x: np.ndarray, theta: float) -> Complexes:
         c, s = math.cos(theta), math.sin(theta)
         return _canonical(x, np.array([[c, s], [-s, c]]))
     basis, orders = hermite_basis(n)
+    # eigenvalues e^(−iθk) of Hermite functions
     return ((x @ basis) * np.exp(-1j * theta * orders)) @ basis.T
 
 

@@ -44,11 +44,11 @@ def _wrapped(filters: Floats, length: int) -> Floats:
 def update_filters(X: Floats, filters: Floats, sources: Floats, alpha: float) -> Floats:
     """Return the filters of the next iteration, Eq. (26)."""
     length, kept = sources.shape[-1], filters.shape[-1]
-    back = scipy.fft.rfft(sources).conj()
+    back = scipy.fft.rfft(sources).conj()  # correlation with the sources: Sᵀ of Eq. (24) by FFT
     both = np.stack([X, convolved(filters, sources)])
     drawn = scipy.fft.irfft(back[None, None] * scipy.fft.rfft(both)[:, :, None], n=length)
     drawn = np.maximum(drawn[..., :kept], 0.0)
-    return filters * (drawn[0] / np.maximum(drawn[1] + alpha, _FLOOR))
+    return filters * (drawn[0] / np.maximum(drawn[1] + alpha, _FLOOR))  # Eq. (26)
 
 
 def update_sources(X: Floats, filters: Floats, sources: Floats, alpha: float) -> Floats:
@@ -58,7 +58,7 @@ def update_sources(X: Floats, filters: Floats, sources: Floats, alpha: float) ->
     both = np.stack([X, convolved(filters, sources)])
     drawn = scipy.fft.irfft(np.einsum("ijf,bif->bjf", back, scipy.fft.rfft(both)), n=length)
     drawn = np.maximum(drawn, 0.0)
-    return sources * (drawn[0] / np.maximum(drawn[1] + alpha * sources, _FLOOR))
+    return sources * (drawn[0] / np.maximum(drawn[1] + alpha * sources, _FLOOR))  # Eq. (27)
 
 
 def objective(X: Floats, filters: Floats, sources: Floats, alpha: float) -> float:

@@ -80,16 +80,17 @@ def _climb(products, i, height, width, n_steps, down, right):
                 t1 += w * q * z.imag
             value += s0
             g0 -= kp * t0
-            g1 -= t1
+            g1 -= t1  # slopes in angles: a factor 2πk/N each
             h00 -= kp * kp * s0
             h01 -= kp * s2
             h11 -= s1
         a, b = 2.0 * np.pi / height, 2.0 * np.pi / width
         g0, g1, h00, h01, h11 = a * g0, b * g1, a * a * h00, a * b * h01, b * b * h11
-        if value < 0.0:
+        if value < 0.0:  # a peak of |C|: the weight may be negative
             g0, g1, h00, h01, h11 = -g0, -g1, -h00, -h01, -h11
         d0 = d1 = 0.0
         determinant = h00 * h11 - h01 * h01
+        # a maximum along both axes, else no step
         if height > 1 and h00 < 0.0 and determinant > 0.0:
             d0 = -(h11 * g0 - h01 * g1) / determinant
             d1 = -(h00 * g1 - h01 * g0) / determinant
@@ -127,18 +128,19 @@ def _place(
             new += w * (z.real * there.real + z.imag * there.imag)
             old_energy += power * (here.real**2 + here.imag**2)
             new_energy += power * (there.real**2 + there.imag**2)
-        old_weight = old / old_energy if old_energy > 0.0 else 0.0
+        old_weight = old / old_energy if old_energy > 0.0 else 0.0  # α_j of Eq. (36) at this delay
         new_weight = new / new_energy if new_energy > 0.0 else 0.0
         if nonneg:
             old_weight, new_weight = max(old_weight, 0.0), max(new_weight, 0.0)
         weights[i] = old_weight
-        if new_weight * new > old_weight * old:
+        if new_weight * new > old_weight * old:  # the fall of the squared error is c²/energy
             weights[i], delays[i, 0], delays[i, 1] = new_weight, down, right
             for f in range(len(source)):
                 phases[i, f] = after[0, f]
 
 
 def _best_whole(products: Complexes, search: Search) -> Floats:
+    # the correlation of every shift at once
     """Return the whole delays of the largest cross-correlations, Eq. (37)."""
     height, width = search.shape
     c = from_spectra(products, search.shape)
@@ -181,6 +183,7 @@ def _regressed(gram: Floats, target: Floats, weights: Floats, nonneg: bool) -> F
             for j in range(n):
                 slope = target[:, j] - np.einsum("ij,ij->i", gram[:, j], found)
                 d = gram[:, j, j]
+                # normal equation of one weight
                 step = np.divide(slope, d, out=np.zeros_like(slope), where=d > 0)
                 found[:, j] = np.maximum(found[:, j] + step, 0.0)
         return found
@@ -236,6 +239,7 @@ def delay_sweep(
     phases = shift_phases(delays, search.shape)
     residual = X - np.einsum("ji,jif,jf->if", weights, phases, sources)
     for j in range(len(sources)) if order is None else order:
+        # Gauss-Seidel: what the other sources leave
         residual += weights[j][:, None] * phases[j] * sources[j]
         products = residual * sources[j].conj()
         start = _best_whole(products, search)
@@ -274,7 +278,7 @@ def _gauss_newton(
     for _ in range(8):
         parts = shift_phases(delays, search.shape) * sources
         residual = X - np.einsum("ij,ijf->if", weights, parts)
-        columns = np.concatenate(
+        columns = np.concatenate(  # derivatives by weights, then by delays
             [parts, *(weights[..., None] * parts * rates[:, a] for a in axes)], axis=1
         )
         gram = ((columns.conj() * bins) @ columns.swapaxes(1, 2)).real
@@ -506,10 +510,12 @@ def delay_crlb(sources: Any, weights: Any, snr: float, *, delays: Any = None) ->
     mixture = alphas @ levels
     variance = np.mean(mixture**2) / 10.0 ** (float(snr) / 10.0)
     seen = alphas != 0
+    # derivatives of the mixture by weights and delays
     jacobian = np.vstack([levels[seen], -alphas[seen, None] * slopes[seen]])
     scale = np.linalg.norm(jacobian, axis=1)
     if not scale.all():
         raise ValueError("A source is constant or zero: its delay cannot be seen.")
+    # Fisher's information of white noise, but for 1/σ²
     fisher = (jacobian / scale[:, None]) @ (jacobian / scale[:, None]).T
     if np.linalg.cond(fisher) > 1e14:
         raise ValueError("Sources at these delays depend on each other: delays cannot be told.")

@@ -128,6 +128,7 @@ def _climbed(products: Any, shape: tuple[int, int], n_steps: int, starts: Floats
 def _explained(products: Any, phases: Any, powers: Any, bins: Any) -> tuple[Floats, Floats]:
     """Return each channel's inner product with a shifted source, and that one's energy."""
     xp = xp_of(products)
+    # as in `_place`, for all channels
     c = xp.sum(xp.real(products * xp.conj(phases)) * bins, axis=1)
     energy = squares(phases) @ powers
     return to_numpy(c, xp).astype(np.float64), to_numpy(energy, xp).astype(np.float64)
@@ -191,7 +192,7 @@ def device_sources(
     """
     xp = xp_of(X)
     n = sources.shape[0]
-    mixing = placed(weights.T, X, "complex")[:, :, None] * phases
+    mixing = placed(weights.T, X, "complex")[:, :, None] * phases  # α_ij e^{−2πi fτ_ij}
     rest = X - xp.sum(mixing * sources[:, None, :], axis=0)
     factor: list[list[Any]] = []
     y: list[Any] = []

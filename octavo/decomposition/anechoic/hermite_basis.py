@@ -33,6 +33,7 @@ def hermite_functions(n: int, orders: int) -> Floats:
     rows = np.empty((orders, n))
     for k in range(orders):
         rows[k] = here * np.exp(logs)
+        # Hermite's recurrence, scaled by √k!
         upper = np.sqrt(2.0 / (k + 1)) * u * here - np.sqrt(k / (k + 1)) * last
         last, here = here, upper
         huge = np.abs(here) > _LARGE  # far from the origin values grow from below 1e-308

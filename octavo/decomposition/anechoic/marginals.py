@@ -85,6 +85,7 @@ def _factorize(Y: Floats, n_sources: int, move: bool, plan: Plan, rng: Any) -> N
 
 
 def _fourier_factors(X: Complexes, n_sources: int, plan: Plan, rng: Any) -> NonnegativeFactors:
+    # |X_i(f)|²: Eq. (20) with A = 0
     powers = (X.real**2 + X.imag**2) * bin_weights(plan.search.shape)
     return _factorize(powers[:, None], n_sources, False, plan, rng)
 
@@ -100,6 +101,7 @@ def _from_fourier(X: Any, n_sources: int, plan: Plan, rng: Any) -> Factors:
     for j in range(n_sources):
         i = rng.randint(len(X))
         share = found.weights[i, j] * patterns[j]
+        # Wiener's share of this source
         sources[j] = X[i] * np.divide(share, total[i], out=np.zeros_like(share), where=total[i] > 0)
     return _settled(X, sources, plan)
 
@@ -155,7 +157,7 @@ def _moving_factors(
     for axis, part in zip(axes, found):
         length = images.shape[axis]
         signed = (part.delays + length / 2) % length - length / 2
-        delays[..., axis - 1] = np.rint(signed / factor)
+        delays[..., axis - 1] = np.rint(signed / factor)  # Aτ of Eq. (20), divided by A
     return found, delays
 
 
@@ -181,7 +183,7 @@ def _from_moving(X: Complexes, n_sources: int, plan: Plan, rng: Any) -> Factors:
     channels' products after the delays of a source are taken out.
     """
     found, delays = _moving_factors(X, n_sources, plan, rng)
-    weights = np.sqrt(np.mean([part.weights for part in found], axis=0))
+    weights = np.sqrt(np.mean([part.weights for part in found], axis=0))  # Eq. (20) has |α|²
     if not plan.search.nonneg:
         bins = bin_weights(plan.search.shape)
         for j in range(n_sources):
@@ -279,8 +281,9 @@ def by_group_delay(
     start = _from_chance(X, n_sources, plan, rng)
     delays, best, errors = start.delays, None, []
     for _ in range(max_iter):
+        # Eq. (33)
         phases = group_delay_phases(mixtures, weights**2, delays[..., 1], powers * shape[1])
-        sources = np.sqrt(powers) * np.exp(1j * phases)
+        sources = np.sqrt(powers) * np.exp(1j * phases)  # the modulus from step 1
         sources[:, 0] = sources[:, 0].real
         weights, delays = delay_sweep(X, sources, np.zeros((m, n_sources)), delays, plan.search)
         phased = shift_phases(delays.swapaxes(0, 1), shape)
@@ -316,6 +319,7 @@ def by_projections(
         moduli /= np.linalg.norm(moduli.reshape(2, -1), axis=1).reshape(
             -1, *[1] * (moduli.ndim - 1)
         )
+        # Algorithm 1
         seen = gerchberg_saxton(
             moduli, domains, real=True, n_init=1, max_iter=max_iter, random_state=rng
         )

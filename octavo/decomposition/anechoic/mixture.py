@@ -355,6 +355,7 @@ class AnechoicMixture(
             runs.append(improve(draw_start(X, self.n_sources, plan, rng), first))
         energy = float(energies(X, plan.search.shape).sum())
         errors = np.array([run[0].error for run in runs])
+        # Q = 1 − ||X − F||/||X||
         self.start_qualities_ = 1.0 - np.sqrt(errors / energy) if energy else np.ones(len(errors))
         ends = []
         for k in np.argsort(errors, kind="stable")[:_KEPT]:
@@ -416,10 +417,10 @@ class AnechoicMixture(
         """Fix what is arbitrary, and store the model in the units of X."""
         shape = plan.search.shape
         norms = np.sqrt(energies(factors.sources, shape))
-        norms = np.where(norms > 0, norms, 1.0)
+        norms = np.where(norms > 0, norms, 1.0)  # of unit norm, as the scale is free
         weights = factors.weights * norms
         largest = np.take_along_axis(weights, np.abs(weights).argmax(axis=0)[None], axis=0)[0]
-        signs = np.where(largest < 0, -1.0, 1.0)
+        signs = np.where(largest < 0, -1.0, 1.0)  # and the sign
         weights, sources = weights * signs, divided(factors.sources, norms * signs)
         delays = np.where(weights[..., None] != 0, factors.delays, 0.0)
         # a whole common shift: a fraction would change the bin halfway round

@@ -67,11 +67,11 @@ def weights_and_delays(
             correlation = scipy.fft.irfft(products, n=length)
             best = correlation.argmax(axis=1)
             kept = correlation[np.arange(len(Y)), delays[:, j].astype(np.int64)]
-            better = correlation[np.arange(len(Y)), best] > kept
+            better = correlation[np.arange(len(Y)), best] > kept  # Eq. (37)
             delays[:, j] = np.where(better, best, delays[:, j])
             here = shifted_sources(source[None], delays[:, j : j + 1])[:, 0]
         slope = np.einsum("irt,irt->i", residual, here)
-        weights[:, j] = np.maximum(slope / energies[j], 0.0)
+        weights[:, j] = np.maximum(slope / energies[j], 0.0)  # Eq. (36) in one weight
         residual -= weights[:, j, None, None] * here
     return weights, delays
 
@@ -108,6 +108,7 @@ def update_orthogonal_sources(Y: Floats, sources: Floats, weights: Floats, delay
     pulled = (drawn @ S.T) @ S
     floor = _FLOOR * max(float(pulled.max(initial=0.0)), np.finfo(float).tiny)
     # Norms must be left alone: at a fixed point of the rule they are one by themselves.
+    # SSᵀ = I of Eq. (32) holds at a fixed point
     return (S * np.sqrt(np.maximum(drawn, 0.0) / np.maximum(pulled, floor))).reshape(sources.shape)
 
 
@@ -236,6 +237,7 @@ def sparse_filters(
             np.einsum("ijf,irf->jrf", _spectra(filters).conj(), pull), n=length
         )  # Eq. (30)
         mass = filters.sum(axis=(0, 2))[:, None, None]
+        # Σ_i ν_ij, by which the printed rule does not divide
         step = (np.maximum(drawn, 0.0) / np.where(mass > 0, mass, 1.0)) ** (mu / beta)
         sources = _sparsened(sources * step, alpha_sources, (1, 2))
         sums = sources.sum(axis=(1, 2))
@@ -256,6 +258,7 @@ def _sparsened(values: Floats, strength: float, axes: tuple[int, ...]) -> Floats
         return values
     before = values.sum(axis=axes, keepdims=True)
     top = values.max(axis=axes, keepdims=True)
+    # to the power 1 + λ: λ₁ and λ₂ of Eqs. (29) and (30)
     raised = (values / np.where(top > 0, top, 1.0)) ** (1.0 + strength)
     after = raised.sum(axis=axes, keepdims=True)
     return raised * before / np.where(after > 0, after, 1.0)

@@ -74,6 +74,7 @@ def _cycle(
         y = _transform(x, domain)
         size = np.abs(y)
         off += float(np.sum((size - modulus) ** 2))
+        # Algorithm 1: phase kept, modulus imposed
         turned = np.where(size > 0, y / np.where(size > 0, size, 1.0), 1.0)
         x = _transform(turned * modulus, domain, inverse=True)
         x = x.real.astype(np.complex128) if real else x
@@ -241,6 +242,7 @@ def phase_from_close_spectra(
     if top == 0.0:
         return np.zeros_like(rows[0])
     rows = [row / top for row in rows]
+    # Eq. (35), a difference for ∂/∂B
     change = (rows[1] - rows[0]) / b if len(rows) == 2 else (rows[1] - rows[2]) / (2.0 * b)
     step = 1.0 / np.sqrt(len(change))  # between samples, in units of time
     flow = -2.0 * np.pi * step * _summed(change)  # |x|² φ', but for a constant:
@@ -324,8 +326,9 @@ def group_delay_phases(X: Floats, squares: Floats, delays: Floats, powers: Float
     moments = (spectra.conj() * slopes).imag  # |X|² φ'
     moments += np.einsum("ij,ij,jf->if", squares, 2.0 * np.pi / length * delays, powers)
     flows = np.linalg.pinv(squares) @ moments  # |S|² φ'
-    seen = powers > _FAINT * powers.max(axis=1, keepdims=True)
+    seen = powers > _FAINT * powers.max(axis=1, keepdims=True)  # Eq. (33) in least squares
     slope = np.where(seen, flows / np.where(seen, powers, 1.0), 0.0)
     phases = np.zeros_like(powers)
+    # the phase by trapezoids, zero at frequency zero
     phases[:, 1:] = np.cumsum(0.5 * (slope[:, 1:] + slope[:, :-1]), axis=1)
     return phases

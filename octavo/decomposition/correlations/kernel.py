@@ -170,10 +170,10 @@ class KernelCCA(KernelRows, TransformerMixin, SoundEstimator):
         My, Ay = shrunk_basis(Ky, float(self.reg))
         if not Mx.shape[1] or not My.shape[1]:
             raise ValueError("X and Y must each hold at least two different rows.")
-        U, D, Vt = np.linalg.svd(Mx.T @ My, full_matrices=False)
+        U, D, Vt = np.linalg.svd(Mx.T @ My, full_matrices=False)  # Eq. (5.4) in feature space
         U, Vt = svd_flip(U, Vt)
         k = min(self.n_components, len(D))
-        spread = np.sqrt(len(Kx) - 1.0)
+        spread = np.sqrt(len(Kx) - 1.0)  # variates of variance one, not of length one
         self.correlations_ = np.clip(D[:k], 0.0, 1.0)
         self.x_dual_coef_ = Ax @ U[:, :k] * spread
         self.y_dual_coef_ = Ay @ Vt[:k].T * spread

@@ -41,10 +41,12 @@ def column_basis(X: Floats, reg: float) -> Basis:
     n, d = X.shape
     lengths = np.linalg.norm(X, axis=0)
     if reg > 0.0:
+        # XᵀX + reg I = RᵀR, without the product
         _, R = qr(np.vstack([X, np.sqrt(reg) * np.eye(d)]), mode="economic")
         inverse = solve_triangular(R, np.eye(d))
         return Basis(X @ inverse, inverse, np.ones(d))
     scale = np.where(lengths > 0.0, lengths, 1.0)
+    # A = QR of Section 5.9, with pivots for dependent columns
     Q, R, order = qr(X / scale, mode="economic", pivoting=True)
     sizes = np.abs(np.diagonal(R))
     rank = int((sizes > max(n, d) * np.finfo(float).eps * max(sizes[0], 1e-300)).sum())
@@ -55,7 +57,7 @@ def column_basis(X: Floats, reg: float) -> Basis:
 
 def canonical_pairs(x: Basis, y: Basis) -> tuple[Floats, Floats, Floats]:
     """Return the singular vectors and values of Q_xᵀ Q_y: U, D and V (§5.9)."""
-    U, D, Vt = np.linalg.svd(x.Q.T @ y.Q, full_matrices=False)
+    U, D, Vt = np.linalg.svd(x.Q.T @ y.Q, full_matrices=False)  # cos θ_j of Eq. (5.4)
     U, Vt = svd_flip(U, Vt)
     return U, np.clip(D, 0.0, 1.0), Vt.T
 
@@ -190,6 +192,7 @@ class ExactCCA(TransformerMixin, SoundEstimator):
         U, D, V = canonical_pairs(x, other)
         spread = np.sqrt(n - 1.0)
         self.correlations_ = D[:k]
+        # R⁻¹Ũ, Section 5.9, to variates of variance one
         self.x_rotations_ = x.coefficients @ U[:, :k] * spread
         self.y_rotations_ = other.coefficients @ V[:, :k] * spread
         # Vᵀy = DUᵀx (or Uᵀx) has the solution y = (YᵀY + reg I) V s, as Vᵀ(YᵀY + reg I) V = I: with

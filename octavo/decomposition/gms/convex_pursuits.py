@@ -80,15 +80,16 @@ def _split(
     shrunk = SingularShrinker("full" if min(X.shape) < FULL_SIDE else "randomized")
     for iteration in range(1, max_iter + 1):
         shifted = X + Y / mu
-        L, values = shrunk(shifted - S, 1.0 / mu)
+        L, values = shrunk(shifted - S, 1.0 / mu)  # the map of ‖L‖_* at X − S + Y/μ
         previous = S
         shifted -= L
-        S = shrink(shifted, alpha / mu)
-        Y = mu * (shifted - S)
+        S = shrink(shifted, alpha / mu)  # and of λ‖S‖
+        Y = mu * (shifted - S)  # the multiplier's step, at once dual feasible for S
         look = iteration % LOOK == 0 or iteration == max_iter
         if look:
             # L + S = X is met by giving the rest to S: the objective is that of a feasible pair
             objective = float(values.sum() + alpha * sizes(X - L).sum())
+            # ⟨X, Y⟩ bounds the optimum where ‖Y‖ ≤ 1
             bound = float(np.einsum("ij,ij->", X, Y)) / max(1.0, spectral_norm(Y))
             gap = max(objective - bound, 0.0)
             if best is None or gap < best.duality_gap:

@@ -90,7 +90,7 @@ def _least_absolute(rows: Floats, rng: np.random.RandomState, n_starts: int) -> 
     for start in [scatter_start, *rng.standard_normal((n_starts, size))]:
         v = start / np.linalg.norm(start)
         value = np.abs(rows @ v).sum()
-        for _ in range(100):
+        for _ in range(100):  # min Σ|vᵀx| is not convex: reweighted least squares goes down
             w = 1.0 / np.maximum(np.abs(rows @ v), 1e-10 * scale)
             v = np.linalg.eigh((rows.T * w) @ rows)[1][:, 0]
             previous, value = value, np.abs(rows @ v).sum()
@@ -208,16 +208,18 @@ def subspace_recovery_conditions(X, inlier_mask, basis, *, n_starts=20, random_s
     left = _left_side(inliers)
     rank, right_10, right_11 = _oracle(along, off)
     spans = np.linalg.matrix_rank(off) == off.shape[1]
+    # the right side of condition (6), from above
     right_6 = root * _least_absolute(off, rng, n_starts) if spans else 0.0
-    low = root * _largest_absolute(along, rng, n_starts)
+    low = root * _largest_absolute(along, rng, n_starts)  # of condition (7), from below
     # Σ|vᵀx| ≤ √N ‖Xv‖, and is at most the sum of the norms.
     high = root * min(
         np.sqrt(len(along)) * np.linalg.norm(along, 2), np.linalg.norm(along, axis=1).sum()
     )
-    full = rank == off.shape[1]
+    full = rank == off.shape[1]  # condition (9)
     holds_6 = True if left > right_6 else None
     holds_7 = True if left > high else (False if left <= low else None)
     holds_10, holds_11 = left > right_10, left > right_11
+    # Theorem 1, or its weaker conditions (10) and (11)
     guaranteed = full and ((holds_10 or holds_6 is True) and (holds_11 or holds_7 is True))
     return RecoveryConditions(
         left,
@@ -232,6 +234,7 @@ def subspace_recovery_conditions(X, inlier_mask, basis, *, n_starts=20, random_s
         full,
         holds_10,
         holds_11,
+        # condition (12): (10) without √2, summed over the outliers, where print has X₁
         left >= right_10 / root,
         True if guaranteed else None,
     )
@@ -305,7 +308,7 @@ def uniqueness_check(X, *, n_trials=200, random_state=None):
     n_features = X.shape[1]
     for trial in range(1, n_trials + 1):
         chosen = rng.permutation(len(rows))[: n_features - 1]
-        first = _normal(rows[chosen])
+        first = _normal(rows[chosen])  # condition (14): a first hyperplane through D − 1 rows
         left_out = rows[np.abs(rows @ first) > 1e-9]
         if np.linalg.matrix_rank(left_out, tol=1e-9) < n_features:
             return UniquenessCheck(True, np.vstack([first, _normal(left_out)]), trial)
@@ -415,5 +418,5 @@ def required_sample_size(d, D, inlier_share):
     if d >= D:
         raise ValueError(f"d must be below D={D}, got d={d}.")
     outlier_share = 1.0 - inlier_share
-    most = max(2 * d / inlier_share, 2 * d / outlier_share, 2 * (D - d) / outlier_share)
+    most = max(2 * d / inlier_share, 2 * d / outlier_share, 2 * (D - d) / outlier_share)  # Eq. (18)
     return int(np.floor(64.0 * most)) + 1

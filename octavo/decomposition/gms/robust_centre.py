@@ -75,6 +75,7 @@ def geometric_median(X, *, tol=1e-10, max_iter=2000):
         imbalance = max(size - here, 0.0) / len(X)
         if imbalance <= tol or not w.size:
             return X[np.argmin(r)].copy() if here else median
+        # Weiszfeld's step, shortened by the rows that lie at the point
         median = median + (1.0 - here / size) * pull / w.sum()
         if imbalance < 1e-4:
             median = _at_a_row(X, median, scale)

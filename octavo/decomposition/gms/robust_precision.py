@@ -68,6 +68,7 @@ class RobustPrecision:
             The covariance. Directions in which Q is zero share the trace by themselves.
         """
         floor = np.finfo(float).eps * self.eigenvalues[-1]
+        # Q⁻¹ is the robust covariance, up to scale (Section 3.3)
         variances = 1.0 / np.maximum(self.eigenvalues, floor)
         return (self.eigenvectors.T * (variances / variances.sum())) @ self.eigenvectors
 
@@ -102,7 +103,7 @@ class RobustPrecision:
             The residuals whose sum the estimate makes small.
         """
         inside, squared_off = self._split(X)
-        squared = ((inside * self.eigenvalues) ** 2).sum(axis=1)
+        squared = ((inside * self.eigenvalues) ** 2).sum(axis=1)  # what Eq. (4) sums
         return np.sqrt(squared + self.eigenvalues[-1] ** 2 * squared_off)
 
     def mahalanobis(self, X) -> np.ndarray:

@@ -77,6 +77,7 @@ def _fixed_point(
     mixing = AndersonMixing()
     plain: Floats | None = None  # where the last step led, if a mixture was taken instead
     while n_iter < max_iter:
+        # B = Σ w ZᵀxxᵀZ is level times I at the fixed point
         B, t = whitened_scatter(X, Z, weight, squared=True)
         before, residual = residual, off_identity(B, level)
         if plain is not None and not residual < before:
@@ -100,7 +101,7 @@ def _fixed_point(
     else:
         Z = Z if plain is None else plain  # the last mixture was not looked at
     root = solve_triangular(Z, np.eye(n_features))
-    return RobustShape(root.T @ root, t, residual, n_iter, converged, singular)
+    return RobustShape(root.T @ root, t, residual, n_iter, converged, singular)  # Σ = Z⁻ᵀZ⁻¹
 
 
 def _rows(X: Any, what: str) -> Any:

@@ -111,10 +111,11 @@ def r1_pca(X, n_components, *, cutoff=None, tol=1e-10, max_iter=500):
     path: list[float] = []
     for _ in range(max_iter):
         far = s > cutoff
+        # Huber's loss: squares within the cutoff, lines beyond
         path.append(float(np.where(far, 2.0 * cutoff * s - cutoff**2, s**2).sum()))
         if len(path) > 1 and path[-2] - path[-1] <= tol * path[-1]:
             return R1Subspace(components, cutoff, np.array(path), len(path), True)
-        w = np.where(far, cutoff / np.maximum(s, cutoff), 1.0)
+        w = np.where(far, cutoff / np.maximum(s, cutoff), 1.0)  # its weights
         components = _top((X.T * w) @ X, n_components)
         s = _distances(X, squares, components)
     warnings.warn(

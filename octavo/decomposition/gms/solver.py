@@ -99,6 +99,7 @@ def next_factor(X: Any, Z: Floats, B: Floats, weights: Floats, alpha: float) -> 
     if U is None:  # far from the solution of badly scaled data: no shortcut through B
         U = scatter_factor(X, Z, weights)
         if alpha:
+            # λ's step in Section 5.1, whose print has this 2λI outside the inverse of the trace
             U = triangle(np.vstack([U, np.sqrt(2.0 * alpha) * Z]))
     return advance(Z, np.asfortranarray(U))
 
@@ -128,10 +129,10 @@ def descend(
     while len(path) < max_iter:
         B, r = whitened_scatter(X, Z, weight)
         weights = weight(r)
-        value, c = r.sum(), float(weights @ (r * r))
+        value, c = r.sum(), float(weights @ (r * r))  # Eq. (4), and c = F(Q): Eq. (36) times Q
         if alpha:
             gram = Z.T @ Z
-            squared_norm = float(np.einsum("ij,ij->", gram, gram))
+            squared_norm = float(np.einsum("ij,ij->", gram, gram))  # ‖Q‖² of Q = ZZᵀ
             value, c = value + alpha * squared_norm, c + 2.0 * alpha * squared_norm
             B = np.asfortranarray(B + 2.0 * alpha * np.triu(gram))
         if plain is not None and not value <= path[-1] * (1.0 + RISE):
@@ -139,7 +140,7 @@ def descend(
             mixing.forget()
             continue
         path.append(float(value))
-        residual = off_identity(B, c)
+        residual = off_identity(B, c)  # Eq. (36) in whitened rows: ZᵀGZ is c I
         since = 0 if residual < 0.9 * best else since + 1
         if residual < best:
             best, best_Z, best_r = residual, Z, r
@@ -177,7 +178,7 @@ def zero_map(X: Floats, Q: Floats, zero: NDArray[np.bool_]) -> Floats:
     basis, _ = _kernel_split(X[zero])
     outside = basis[1]
     Y = X[~zero] @ outside
-    w = 1.0 / np.linalg.norm(X[~zero] @ Q, axis=1)
+    w = 1.0 / np.linalg.norm(X[~zero] @ Q, axis=1)  # weights of Eq. (39)
     # P (Σ w x xᵀ)⁻¹ P is the limit of Eq. (40), which weighs the zero rows infinitely: the
     # inverse of the scatter within the complement.
     A = (Y.T * w) @ Y
@@ -229,7 +230,7 @@ def settle_kernel(
     (inside, outside), off = _kernel_split(rows)
     if off > 1e-9 or outside.shape[1] == 0:
         return None
-    reduced = _off_kernel(X, outside)
+    reduced = _off_kernel(X, outside)  # the others, in the complement, as in Eq. (39)
     if len(reduced) < outside.shape[1]:
         return None
     Z = outside.T @ found.Z

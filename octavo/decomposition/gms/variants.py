@@ -96,7 +96,7 @@ def plain_gms(X: Any, delta: float, alpha: float, solve: Solve) -> Spectrum:
 def with_artificial_outliers(X: Any, delta: float | str, rng: Any, solve: Solve) -> Spectrum:
     """GMS2 (Section 5.1): add 2D Gaussian rows, scale every row to norm one, solve."""
     n_features = X.shape[1]
-    added = rng.standard_normal((2 * n_features, n_features))
+    added = rng.standard_normal((2 * n_features, n_features))  # GMS2: 2D artificial outliers
     Y = np.vstack([X.toarray() if issparse(X) else X, added])
     Y /= np.linalg.norm(Y, axis=1, keepdims=True)
     found = solve(Y, resolve_delta(delta, np.ones(1)), alpha=0.0)
@@ -178,6 +178,7 @@ def by_deflation(X: Any, d: int, delta: float | str, drop: int | str, solve: Sol
         Z = np.asarray(X @ basis, dtype=np.float64)
         size = np.linalg.norm(Z, axis=1)
         Z = Z[size > 1e-12 * norms.max()]
+        # the dimension removed is the top eigenvector of Q, Algorithm 3
         part = spectrum(solve(Z, resolve_delta(delta, size[size > 0.0]), alpha=0.0))
         if first is None:
             first = part
@@ -203,7 +204,7 @@ def water_fill(inverse: Floats, cap: float) -> Floats:
         theta = (1.0 - capped * cap) / total[capped]
         if theta * inverse[capped] <= cap:
             q[:capped] = cap
-            q[capped:] = theta * inverse[capped:]
+            q[capped:] = theta * inverse[capped:]  # the rest is scaled to what the capped leave
             return q
     raise ValueError(f"cap={cap} cannot reach a sum of one over {len(inverse)} values.")
 
@@ -252,6 +253,7 @@ def reaper(
         if U is None:
             U = scatter_factor(X, Z, weight(r), triangular=False)
         V, s, _ = np.linalg.svd(advance(Z, np.asfortranarray(U), triangular=False))
+        # eigenvalues of A⁻¹ under the bound of 1 / (D − d)
         q = np.maximum(water_fill(s * s, cap), 1e-300)
         Z = np.asfortranarray(V * np.sqrt(q))
     return _reaper_result(X, Z, q, d, delta, path, converged)

@@ -189,6 +189,7 @@ def noise_bound(basis, weights) -> float:
         raise ValueError("weights contains NaN or infinity.")
     r, p = basis.shape
     sigma = float(svdvals(basis)[-1]) if r <= p else 0.0
+    # μ(K): the longest row of weights that is no anchor
     mu = float(row_norms(weights).max(initial=0.0))
     return max(sigma * (1.0 - mu) / 4.0, 0.0)
 

@@ -225,6 +225,7 @@ class AnchorTopics(
         r = self.n_topics
         if self.method.startswith("er-"):
             turned = reduced._replace(
+                # columns of A are the points here: P = UᵀA of Algorithm 1, step 1
                 coordinates=reduced.directions.T * reduced.sizes,
                 directions=(reduced.coordinates / reduced.sizes).T,
             )
@@ -246,6 +247,7 @@ class AnchorTopics(
         if self.contributions == "original":
             columns = A.tocsc()[:, self.anchor_indices_] if sparse.issparse(A) else None
             return A[:, self.anchor_indices_] if columns is None else columns.toarray()
+        # F' of Section 6.2
         return np.asarray(A @ self.directions_.T) @ self.directions_[:, self.anchor_indices_]
 
     def _strongest(self, contributions) -> np.ndarray:

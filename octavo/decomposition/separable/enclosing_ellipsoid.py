@@ -126,6 +126,7 @@ def min_volume_ellipsoid(
             ConvergenceWarning,
             stacklevel=2,
         )
+    # active: δ = 1 of condition (6); those with weight are the reliable side
     active = np.flatnonzero((found.weights > 0) & (contact >= 1.0 - active_tol))
     return EllipsoidResult(shape, center, found.weights, active, gap, contact, found.n_iter)
 
@@ -144,6 +145,7 @@ def _free_centre(x, tol, max_iter, method):
     try:
         lifted = np.column_stack([np.ones(len(x)), scaled])
         tol = reachable_tolerance(tol, floor=LEAST_GAP)
+        # max w = (d + 1)(1 + ε): the ε at which the gap above is tol
         stop = Stop(d * float(np.expm1(tol / d)) / (d + 1), tol, max_iter)
         found = enclosing_ellipsoid(lifted, stop, method=method)
     except ValueError as error:
@@ -152,6 +154,7 @@ def _free_centre(x, tol, max_iter, method):
             f"ones: {error}"
         ) from None
     height = float((d + 1) * np.exp(found.gap / (d + 1)) - 1.0)  # max w - 1, d at the optimum
+    # of the lifted Ω = Σ u (1, x)(1, x)ᵀ: its Schur complement is the spread around Σ u x
     centre = found.weights @ scaled
     residual = scaled[found.weights > 0] - centre
     moment = (residual * found.weights[found.weights > 0, None]).T @ residual

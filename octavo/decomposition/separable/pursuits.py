@@ -113,7 +113,7 @@ def successive_projection(X, n_components: int, *, step: Step | None = None) -> 
             rest -= basis[:k].T @ (basis[:k] @ rest)
         basis[k] = rest / np.linalg.norm(rest)
         chosen[k] = j
-        norms = norms - (X @ basis[k]) ** 2
+        norms = norms - (X @ basis[k]) ** 2  # Pythagoras: no residual matrix is formed
         norms[j] = -np.inf
         if step is not None:
             step()
@@ -185,12 +185,15 @@ def xray_anchors(
         anchors = dense_rows(X, chosen) if chosen else np.zeros((0, X.shape[1]))
         # ||R_i||² = ||a_i||² - 2 w_iᵀ A_I a_i + w_iᵀ A_I A_Iᵀ w_i
         fitted = weights @ (anchors @ anchors.T)
+        # the first term of R_iᵀR_i, then what the fit takes off
         lengths = norms - np.einsum("ij,ij->i", weights, 2.0 * targets - fitted)
         lengths[~allowed] = 0.0  # their direction may lead to no point that can be chosen
         if lengths.max() <= _RANK_TOL**2 * norms.max():
             raise _exhausted(n_components, k, X.shape)
         i = _residual(policy, X, weights, targets, lengths, norms, rng)
+        # A − A(I)X*: print has the opposite sign
         residual = dense_rows(X, [i])[0] - weights[i] @ anchors
+        # R_iᵀ a_j / 1ᵀa_j, for every policy: a residual's own index may be no vertex
         score = np.divide(X @ residual, sums, out=np.zeros_like(sums), where=allowed)
         score[~allowed] = -np.inf
         score[chosen] = -np.inf
@@ -219,6 +222,7 @@ def _residual(policy, X, weights, targets, lengths, norms, rng) -> int:
     if policy == "rand":
         return int(rng.choice(np.flatnonzero(lengths > _RANK_TOL * lengths.max())))
     by_row, by_column = _positive_part_sums(X, weights, targets)
+    # rules of Kumar and others (2013), which the paper names only
     sizes = by_row if policy == "dist" else by_column / np.where(norms > 0, norms, 1.0)
     return int(np.where(lengths > 0, sizes, -np.inf).argmax())
 

@@ -335,11 +335,12 @@ class EllipsoidalRoundingNMF(AnchorFactorization):
         if rank < asked:
             warn_of_smaller_rank(asked, rank)
         self.n_iter_ = 0
+        # Algorithm 2: Lemma 11 has at least d active points, so that it ends
         for d in range(min(asked, rank), rank + 1):
             stop = Stop.at_gap(self.mvee_tol, d, max(self.max_iter - self.n_iter_, 1))
             found = round_points(reduced, d, stop, self.active_tol, step)
             self.n_iter_ += found.ellipsoid.n_iter
-            if len(found.candidates) >= r:
+            if len(found.candidates) >= r:  # Algorithm 2, step 2
                 break
         self.n_iter_ = max(self.n_iter_, 1)
         step()

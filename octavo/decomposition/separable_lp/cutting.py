@@ -66,7 +66,7 @@ class ColumnPrograms:
         one = np.ones((m, 1))
         program = LazyRows(np.r_[np.zeros(self._n), 1.0])
         program.add_rows(np.hstack([M, one]), lower=0.0)
-        program.add_rows(np.hstack([M, -one]), upper=0.0)
+        program.add_rows(np.hstack([M, -one]), upper=0.0)  # |M x − m_j| ≤ t in every feature
         return program
 
     def solve(self, j: int, upper: Floats) -> tuple[Floats, Floats]:
@@ -78,7 +78,7 @@ class ColumnPrograms:
             program.start_from(self._bases.get(j))
         self._upper[: self._n] = upper
         self._lower[j] = -1.0
-        self._upper[j] -= 1.0
+        self._upper[j] -= 1.0  # x_j enters as x_j − 1: all columns ask with the right side zero
         program.change_bounds(self._lower, self._upper)
         self._lower[j] = 0.0
         found = program.solve()
@@ -144,6 +144,7 @@ class _Cuts:
         self.multipliers.append(U)
         M, radii = self.program.M, self.program.radii
         least = np.einsum("ij,ij->j", U, M[:, js]) - radii[js]
+        # Σ_i d_i (u'm_i)₊ ≥ u'm_j − β_j
         return Rows(np.maximum(M.T @ U, 0.0).T, least, np.full(len(js), np.inf))
 
     def bound(self, duals: Floats) -> None:
@@ -174,6 +175,7 @@ class _Cuts:
         X, U = np.zeros((n, n)), np.zeros(M.shape)
         for j in self.asking:
             X[:, j], U[:, j] = self.columns.solve(int(j), at)
+        # how far the row cuts off the point
         depth = np.einsum("ij,ij->j", U, M) - np.maximum(M.T @ U, 0.0).T @ at - self.program.radii
         feasible, diagonal = make_feasible(self.program, X)
         if (value := objective(self.program, diagonal)) <= self.upper:

@@ -263,7 +263,7 @@ class SeparableNMFLP(_ProgramFactorization):
             epsilon = estimate_epsilon(X, self.n_components, self.noise)
         self.epsilon_ = float(epsilon)
         jitter = check_random_state(self.random_state).uniform(-1.0, 1.0, len(X))
-        costs = 1.0 + self.p_jitter * jitter
+        costs = 1.0 + self.p_jitter * jitter  # Remark 8: weights p distinct and near one
         self._solve(
             X, self.epsilon_, rho=self.rho, noise=self.noise, costs=costs, solver=self.solver
         )

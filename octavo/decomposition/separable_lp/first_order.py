@@ -149,13 +149,13 @@ class _Splitting:
         else:
             radii = self.scale * program.radii
             _project_columns(target, radii, _CODES[program.ball], self.r_half)
-        x_sum = _RELAXED * self.x_half + (1.0 - _RELAXED) * self.X + self.x_dual
+        x_sum = _RELAXED * self.x_half + (1.0 - _RELAXED) * self.X + self.x_dual  # over-relaxed
         r_sum = _RELAXED * self.r_half + (1.0 - _RELAXED) * self.R + self.r_dual
-        X = x_sum - self.back @ (r_sum - A + A @ x_sum)
-        R = A - A @ X
+        X = x_sum - self.back @ (r_sum - A + A @ x_sum)  # projection on R = A − AX
+        R = A - A @ X  # the graph
         primal = np.hypot(_length(self.x_half - X), _length(self.r_half - R))
         dual = np.hypot(_length(X - self.X), _length(R - self.R))
-        self.x_dual, self.r_dual, self.X, self.R = x_sum - X, r_sum - R, X, R
+        self.x_dual, self.r_dual, self.X, self.R = x_sum - X, r_sum - R, X, R  # multipliers
         return float(primal), float(dual)
 
     def multipliers(self) -> Floats:

@@ -67,6 +67,7 @@ def normalize(X: Floats, epsilon, rho, noise, costs, trace=None) -> NormalizedPr
     kept = np.flatnonzero(norms > 0)
     norms = norms[kept]
     X = X[:, np.abs(X).max(axis=0) > 0]  # a feature that is zero everywhere asks nothing
+    # columns of l1 norm one, Section 4 turned round
     M = np.ascontiguousarray((X[kept] / norms[:, None]).T)
     if noise == "relative":
         radii = np.full(len(kept), rho * epsilon)  # (7)
@@ -156,6 +157,6 @@ def coupling_of(program: NormalizedProgram, X: Floats, n_points: int) -> Floats:
     """Return Y among all points, in their own units: Y_ij = (c_j / c_i) X_ij."""
     Y = np.zeros((n_points, n_points))
     scaled = X * program.norms / program.norms[:, None]
-    np.fill_diagonal(scaled, np.diagonal(X))
+    np.fill_diagonal(scaled, np.diagonal(X))  # back to (7) and (8)
     Y[np.ix_(program.kept, program.kept)] = scaled
     return Y

@@ -126,10 +126,11 @@ def _heaviest(weight, x) -> int:
 
 def _grow_balls(D, x, epsilon, r) -> tuple[list[int], float]:
     """Return lines 7 to 20: centres, and the radius at which most were found."""
-    enough = r / (r + 1)
+    enough = r / (r + 1)  # Algorithm 4
     positive = D[D > 0]
+    # max{2ε, least positive distance}
     radius = best_radius = max(2.0 * epsilon, float(positive.min()) if positive.size else 0.0)
-    heavy = np.flatnonzero(x > enough)
+    heavy = np.flatnonzero(x > enough)  # K = {k: x_k > r/(r + 1)}
     chosen = best = heavy[np.argsort(-x[heavy], kind="stable")].tolist()
     furthest = float(D.max())
     while len(chosen) < r and radius < furthest:
@@ -138,9 +139,10 @@ def _grow_balls(D, x, epsilon, r) -> tuple[list[int], float]:
         while weight.max() > enough:
             k = _heaviest(weight, x)
             chosen.append(k)
+            # S_k ∩ S_i: print has the union, which would make weights negative
             weight = weight - (balls & balls[k]) @ x
         if len(chosen) > len(best):
-            best, best_radius = chosen, radius
+            best, best_radius = chosen, radius  # ν* = ν: print has it turned round
         radius *= 2.0
     return best, best_radius
 
@@ -150,6 +152,7 @@ def _heaviest_balls(D, x, radius, r) -> list[int]:
     furthest = float(D.max()) or 1.0
     balls = radius >= D
     weight, chosen = balls @ x, []
+    # as printed: D is to the point removed
     nearness = np.maximum((furthest - D) / furthest, 0.0) ** 0.1 * x
     for _ in range(r):
         k = _heaviest(weight, x)
@@ -224,7 +227,7 @@ def l1_fit_share(X, indices) -> float:
     rows = X[np.asarray(indices, dtype=np.intp)]
     scale = float(np.abs(X).max()) or 1.0
     left = np.abs(X - l1_weights(rows / scale, X / scale).T @ rows).sum()
-    total = np.abs(X).sum()
+    total = np.abs(X).sum()  # Eq. (9)
     return float(1.0 - left / total) if total > 0 else 1.0
 
 
@@ -264,12 +267,12 @@ def split_outliers(X, coupling, *, refit=False) -> OutlierSplit:
     if Y.shape != (len(X), len(X)) or not np.isfinite(Y).all():
         raise ValueError(f"coupling must be a finite matrix of {len(X)} rows and columns.")
     units = np.where(norms > 0, norms, 1.0)
-    heavy = np.flatnonzero(np.diagonal(Y) >= 0.5)
-    shares = Y * units[:, None] / units
+    heavy = np.flatnonzero(np.diagonal(Y) >= 0.5)  # Algorithm 5
+    shares = Y * units[:, None] / units  # X_ij of scaled columns
     if refit:
         rows = X / units[:, None]
         shares = np.zeros_like(Y)
         shares[heavy] = l1_weights(rows[heavy], rows)
     sums = shares.sum(axis=1) - np.diagonal(shares)
-    needed = sums[heavy] >= 0.5
+    needed = sums[heavy] >= 0.5  # who makes up half a row of others is no outlier
     return OutlierSplit(heavy[needed], heavy[~needed], sums)

@@ -116,6 +116,7 @@ def solve_on_working_set(
         if len(points) == n:
             break
         left = program.M - program.M[:, points] @ served[points]
+        # p_i − Σ_j (m_i'u_j)₊
         prices = program.costs - np.maximum(program.M.T @ U, 0.0).sum(axis=1)
         found = np.union1d(
             _worst(residual_sizes(program, left) - program.radii - SLACK, points),

@@ -142,6 +142,7 @@ def slow_frequency(delta: Any) -> Any:
     >>> print(f"{slow_frequency(0.003948):.3f}")
     0.010
     """
+    # a sine of frequency η has Δ = (2πη)²
     return (np.sqrt(_positive(delta, "delta")) / (2.0 * np.pi))[()]
 
 
@@ -155,6 +156,7 @@ def _ladders(deltas: Any, law: str, most: int) -> list[Floats]:
         if own.ndim > 1:
             raise ValueError(f"deltas must hold numbers or vectors, got shape {own.shape}.")
         if own.ndim == 0:
+            # Eq. (14) for normal sources, squares for uniform ones
             own = float(own) * np.arange(1, most + 1, dtype=np.float64) ** LAWS[law]
         ladders.append(own)
     if not ladders:
@@ -310,7 +312,7 @@ def delta_density(delta: Any, deltas: ArrayLike) -> tuple[Any, Any]:
     S = sources.size
     ratios = where[..., None] / sources
     count = np.prod(ratios, axis=-1) / factorial(S)  # R(Δ) = Π(Δ / λ_μ) / S!
-    return count[()], (count * S / where)[()]
+    return count[()], (count * S / where)[()]  # its derivative
 
 
 @checked
@@ -343,7 +345,7 @@ def resolvable_difference(delta: Any, n_samples: int) -> Any:
     values = _positive(delta, "delta")
     if not n_samples >= 1:
         raise ValueError(f"n_samples must be at least 1, got {n_samples!r}.")
-    return (values / np.sqrt(n_samples * np.sqrt(values)))[()]
+    return (values / np.sqrt(n_samples * np.sqrt(values)))[()]  # Eq. (17) with τ = 1/√Δ
 
 
 @checked

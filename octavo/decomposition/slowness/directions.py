@@ -90,11 +90,12 @@ def slow_directions_svd(
     centred = Z - Z.mean(axis=0)
     spread = centred.std(axis=0)
     units = np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 0)
+    # of the rows, not of C: half the digits of a square are lost
     _, sizes, rows = svd(centred * units / np.sqrt(len(Z)), full_matrices=False)
     keep = sizes**2 > max(rank_tol, (len(sizes) * EPS * sizes[0]) ** 2)
     whitening = rows[keep].T / sizes[keep] * units[:, None]
     episodes = episodes_of(lengths)
     inside = np.flatnonzero(episodes[lag:] == episodes[:-lag])
     steps = (centred[inside + lag] - centred[inside]) @ whitening
-    deltas, turn = eigh(steps.T @ steps / len(steps))
+    deltas, turn = eigh(steps.T @ steps / len(steps))  # Eq. (5)
     return SlowDirections((whitening @ turn).T, np.maximum(deltas, 0.0), int(keep.sum()))

@@ -97,6 +97,7 @@ def harmonics(
         )
     box, functions = box_of(values), expansion(1, degree)
     moments = streamed(box(values), counts, functions.__call__, degree)
+    # the slowest functions of one variable
     found = slow_directions(moments.covariance, moments.velocity_covariance, RANK_TOL)
     if found.rank < wanted:
         raise ValueError(
@@ -171,9 +172,10 @@ def sturm_liouville(
     p = p / p.sum()
     flux = np.sqrt(p[1:] * K[1:] * p[:-1] * K[:-1]) / spacing**2  # p K between two points
     stiffness = np.concatenate([[0.0], flux]) + np.concatenate([flux, [0.0]])  # Eq. (13) at ends
+    # in √p g, where the problem is symmetric
     values, vectors = eigh_tridiagonal(
         stiffness / p, -flux / np.sqrt(p[1:] * p[:-1]), select="i", select_range=(0, wanted)
     )
-    functions = vectors[:, 1:] / np.sqrt(p)[:, None]
+    functions = vectors[:, 1:] / np.sqrt(p)[:, None]  # back to g
     functions *= np.where(functions[-1] < 0, -1.0, 1.0)
     return Harmonics(values[1:], functions)

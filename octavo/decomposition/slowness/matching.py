@@ -96,7 +96,7 @@ def source_match(estimates: Any, sources: Any) -> SourceMatch:
             "estimates and sources need the same two rows or more, got "
             f"{len(found)} and {len(truth)}."
         )
-    table = _unit_columns(truth, "sources").T @ _unit_columns(found, "estimates")
+    table = _unit_columns(truth, "sources").T @ _unit_columns(found, "estimates")  # correlations
     rows, columns = linear_sum_assignment(-np.abs(table))
     n = truth.shape[1]
     cc, signs = np.zeros(n), np.ones(n)
@@ -104,5 +104,5 @@ def source_match(estimates: Any, sources: Any) -> SourceMatch:
     cc[rows] = np.minimum(np.abs(table[rows, columns]), 1.0)
     signs[rows] = np.where(table[rows, columns] < 0, -1.0, 1.0)
     order[rows] = columns
-    snr = cc**2 / np.maximum(1.0 - cc**2, EPS)
+    snr = cc**2 / np.maximum(1.0 - cc**2, EPS)  # of signal and what is not it
     return SourceMatch(cc, snr, 10.0 * np.log10(np.maximum(snr, EPS**2)), order, signs)

@@ -151,7 +151,7 @@ def remove(Z: Floats, S: Floats, removal: Removal, lengths: Ints) -> Floats:
     """Subtract the prediction from Z, in place, and return the mean products of differences."""
     moments, episodes = StreamingMoments(), episodes_of(lengths)
     for rows in blocks_of(len(Z), Z.shape[1] + len(removal.mean)):
-        Z[rows] -= removal.predict(S[rows])
+        Z[rows] -= removal.predict(S[rows])  # step 6
         moments.add_steps(Z[rows], episodes[rows])
     velocity: Floats = moments.velocity_covariance
     return velocity

@@ -272,7 +272,8 @@ class XSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupportMix
     def _first_signals(self, values: Floats, counts: Ints) -> tuple[Floats, Any]:
         """Return all outputs of SFA of the expanded mixture (steps 2 and 3)."""
         expand = self._expand
-        moments = streamed(values, counts, expand, self._width, fresh=True)
+        moments = streamed(values, counts, expand, self._width, fresh=True)  # step 2
+        # step 3, all outputs
         found = slowest(moments.covariance, moments.velocity_covariance, self.var_threshold)
         self._mean, self._whole = moments.mean, found.components
         if found.rank == 0:
@@ -298,10 +299,12 @@ class XSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupportMix
         covariance, second = np.eye(found.rank), None  # Z is white
         progress.step()
         for i in range(1, most):
+            # steps 5 and 6
             fitted = fit_removal(S, Z, self._removal_degree, self.var_threshold, second)
             removal, second = fitted.removal, fitted.second
             covariance -= fitted.explained  # what a regression leaves
             velocity = remove(Z, S, removal, counts)
+            # step 7: linear SFA of what is left
             found = slowest(covariance, velocity, max(self.var_threshold, SUBTRACTED))
             if self._is_over(Z, found, counts, rng, i):
                 break

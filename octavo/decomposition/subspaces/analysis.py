@@ -95,6 +95,7 @@ def amari_index(
         raise ValueError("unmixing @ mixing has a subspace that is all zero.")
     by_row = (g / g.max(axis=1, keepdims=True)).sum() - m
     by_column = (g / g.max(axis=0, keepdims=True)).sum() - m
+    # Amari's index, with norms of blocks for numbers
     return float((by_row + by_column) / (2 * m * (m - 1)))
 
 
@@ -115,6 +116,7 @@ def whitening(X: Floats, n_components: int | None) -> Floats:
             f"which the {n} samples of {p} features vary."
         )
     k = rank if n_components is None else n_components
+    # the separation principle: unit covariance first, then ICA, then groups
     return np.sqrt(n) * directions[:k] / sizes[:k, None]
 
 

@@ -161,6 +161,7 @@ class ComplexISA(SubspaceModel):
             dims = [2 * int(size) for size in dims]
         lines = complex_rows(unmixing) @ self._root
         lines /= np.linalg.norm(lines, axis=1, keepdims=True)
+        # two real rows of one complex source span one complex line
         overlap = np.abs(lines @ lines.conj().T) ** 2
         return find_subspaces(
             S,
@@ -187,6 +188,7 @@ class ComplexISA(SubspaceModel):
         blocks = []
         for group in self.real_subspaces_:
             lines = complex_rows(self.real_unmixing_[group]) @ self._root
+            # d complex directions of 2d real rows
             leading = np.linalg.svd(lines, full_matrices=False)[2][: len(group) // 2]
             blocks.append(leading @ inverse_root)
         self.unmixing_ = np.vstack(blocks)

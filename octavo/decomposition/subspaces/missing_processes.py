@@ -106,9 +106,10 @@ def smooth(X: Floats, process: Process) -> tuple[float, Smoothed]:
     mean, cov = means[-1], covs[-1]
     filled, moments = np.empty_like(X), np.zeros((len(mean), len(mean)))
     for t in range(len(X) - 1, order - 1, -1):
-        moments += cov + np.outer(mean, mean)
+        moments += cov + np.outer(mean, mean)  # E[w w'] of a window, given all
         filled[t] = mean[:p]
         ahead = move @ covs[t - order] @ move.T + noise
+        # the smoother of Rauch, Tung and Striebel
         back = covs[t - order] @ move.T @ np.linalg.pinv(ahead, rcond=1e-12, hermitian=True)
         before = means[t - order]
         mean = before + back @ (mean - move @ before)
@@ -121,6 +122,7 @@ def update(process: Process, smoothed: Smoothed, n: int) -> Process:
     """Return the least squares fit to the moments of windows."""
     order, p, _ = process.coef.shape
     moments = smoothed.moments
+    # the M step: normal equations of expected moments
     weights = np.linalg.lstsq(moments[p:, p:], moments[p:, :p], rcond=1e-12)[0]
     noise = (moments[:p, :p] - moments[:p, p:] @ weights) / (n - order)
     coef: Floats = weights.reshape(order, p, p).transpose(0, 2, 1).astype(np.float64)

@@ -40,7 +40,7 @@ def normal_scores(x: Floats) -> tuple[Floats, Floats]:
     """Return the distinct values of x, ascending, and the normal quantiles of their ranks."""
     values, places = np.unique(x, return_inverse=True)
     scores = np.empty(len(values))
-    scores[places] = ndtri(rankdata(x) / (len(x) + 1.0))
+    scores[places] = ndtri(rankdata(x) / (len(x) + 1.0))  # over n + 1: no score is infinite
     return values, scores
 
 
@@ -92,6 +92,7 @@ def kernel_regression(
     step = max(1, BLOCK // n)
     for start in range(0, n, step):
         rows = np.arange(start, min(start + step, n))
+        # |z|² + |z'|² − 2 z'z
         distances = squares[rows, None] + squares - 2.0 * where[rows] @ where.T
         if leave_one_out:
             distances[np.arange(len(rows)), rows] = np.inf
@@ -104,6 +105,7 @@ def kernel_regression(
 def best_bandwidth(Z: Floats, Y: Floats) -> float:
     """Return the bandwidth of least leave-one-out error among multiples of Scott's."""
     n, d = Z.shape
+    # Scott's n^(−1/(d + 4)), of white data
     trials = n ** (-1.0 / (d + 4)) * np.array([0.25, 0.5, 1.0, 2.0])
     errors = [((Y - kernel_regression(Z, Y, h)) ** 2).sum() for h in trials]
     return float(trials[int(np.argmin(errors))])

@@ -133,10 +133,12 @@ def cross_entropy_groups(
         draws = np.array([draw_labels(probabilities, dims, rng) for _ in range(n_draws)])
         groups = [[tuple(np.flatnonzero(x == k).tolist()) for k in range(m)] for x in draws]
         values = np.array([objective(group) for group in groups])
+        # the elite of the cross-entropy method
         order = np.argsort(values, kind="stable")[: max(3, int(ELITE * n_draws))]
         if values[order[0]] < value:
             best, value = groups[order[0]], float(values[order[0]])
         share = (draws[order][:, :, None] == np.arange(m)).mean(axis=0)
+        # smoothed: no chance falls to zero at once
         probabilities = SMOOTHING * share + (1.0 - SMOOTHING) * probabilities
         after_round()
         if probabilities.max(axis=1).min() > 0.99:
@@ -146,6 +148,7 @@ def cross_entropy_groups(
 
 def n_partitions(dims: Sequence[int]) -> int:
     """Return how many partitions into groups of these sizes there are."""
+    # multinomial coefficient, then groups of one size change places
     ways = math.factorial(sum(dims))
     for size in dims:
         ways //= math.factorial(size)

@@ -420,6 +420,7 @@ class MAIndependentSubspaceAnalysis(ProcessModel):
         X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
         order = self.ar_order
         if order is None:
+            # an autoregression of so many terms stands for the infinite one of a moving average
             order = 2 * (self.ma_order + 1) if self.ma_order else 0
         self.mean_ = X.mean(axis=0)
         process = fit_autoregression(X - self.mean_, order)

@@ -31,6 +31,7 @@ def sized_groups(
     seats = np.empty(0)
     for _ in range(n_rounds):
         distances = ((rows[:, None, :] - centres[group_of_seat][None]) ** 2).sum(axis=2)
+        # k-means with as many seats a centre as asked for
         taken = group_of_seat[linear_sum_assignment(distances)[1]]
         if np.array_equal(taken, seats):
             break

@@ -96,6 +96,7 @@ def _score_partners(top, own, row, diagonal, beta, h, lower, score):
         curvature = own + diagonal[t] - 2.0 * row[t]
         difference = difference if difference > 0.0 else 0.0
         curvature = curvature if curvature > _FLAT else _FLAT
+        # (h_i − h_j)²/(K_ii + K_jj − 2K_ij): twice the gain of the pair
         score[t] = difference * difference / curvature
 
 
@@ -119,6 +120,7 @@ def _subtract_rows(h, step, row_i, row_j):
 def _exchange_pair(i, j, row_i, row_j, diagonal, beta, h, lower, upper, up, down):
     """Move the pair to its optimum and the gradient with it; return the next violating pair."""
     n = row_i.size
+    # the constraint holds the sum: one rises by what the other falls
     curvature = max(diagonal[i % n] + diagonal[j % n] - 2.0 * row_i[j % n], _FLAT)
     step = min((h[i] - h[j]) / curvature, upper[i] - beta[i], beta[j] - lower[j])
     # a variable that is stopped by its bound is put exactly there
@@ -198,7 +200,7 @@ def best_offset(
     left = min(int(np.searchsorted(slope, -slack)), h.size)
     right = min(int(np.searchsorted(slope, slack, side="right")), h.size)
     b = 0.5 * (sorted_h[max(left - 1, 0)] + sorted_h[min(max(right - 1, 0), h.size - 1)])
-    reduced = h - b
+    reduced = h - b  # any b between both is optimal: the middle
     gap = np.where(reduced > 0, upper - beta, lower - beta) @ reduced
     return float(b), float(gap)
 

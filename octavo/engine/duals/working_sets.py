@@ -142,6 +142,7 @@ def _pair_gain(di, dj, hi, hj, kii, kjj, kij):
 @njit(cache=True, nogil=True)
 def _along_edge(best, fixed_first, di, bj, hi, hj, kii, kjj, kij, lj, uj):
     """Fix the move of one variable, do the best with the other; keep what gains more."""
+    # the rest of Lemma 2 in dj is Lemma 1 with h_j − di K_ij
     dj = _one_step(bj, hj - di * kij, kjj, lj, uj)
     gain = _pair_gain(di, dj, hi, hj, kii, kjj, kij)
     if gain > best[2]:
@@ -178,7 +179,7 @@ def _collinear_step(bi, bj, hi, hj, kii, kjj, kij, li, ui, lj, uj):
     if kij > 0.0 and abs(kii - kjj) <= 1e-10 * kii and abs(hi - hj) <= 1e-10 * (1.0 + abs(hi)):
         # a duplicate with the same label: only the sum counts, and is shared out evenly
         total = hi / kii + bi + bj
-        low, high = max(li, total - uj), min(ui, total - lj)
+        low, high = max(li, total - uj), min(ui, total - lj)  # α_i + α_j is what Eq. (11) fixes
         if low <= high:
             ni = _clip(0.5 * total, low, high)
             di, dj = ni - bi, _clip(total - ni, lj, uj) - bj
@@ -352,7 +353,7 @@ def _is_inner(t, beta, lower, upper):
 def _free_gain(hi, hj, kii, kjj, kij):
     """Return the gain of a pair that no bound stops; -1 for collinear samples."""
     determinant = kii * kjj - kij * kij
-    if determinant <= _SINGULAR * kii * kjj:
+    if determinant <= _SINGULAR * kii * kjj:  # Lemma 2 at Eq. (12)
         return -1.0
     return 0.5 * (hi * hi * kjj + hj * hj * kii - 2.0 * hi * hj * kij) / determinant
 
@@ -534,6 +535,7 @@ def box_gap(beta, h, lower, upper):
     """Return the duality gap, Eq. (7): Σ max over the box of h_i (β̃_i − β_i)."""
     total = 0.0
     for t in range(h.size):
+        # max over the box, bound by bound
         total += ((upper[t] if h[t] > 0.0 else lower[t]) - beta[t]) * h[t]
     return total
 
@@ -542,7 +544,7 @@ def box_gap(beta, h, lower, upper):
 def gap_clipped(beta, h, lower, upper):
     """Return S of Eq. (9): the gap with the slack of every sample clipped at 2."""
     total = 0.0
-    for t in range(h.size):
+    for t in range(h.size):  # [h]² of Eq. (9), from 0 to 2 in variables without signs
         slack = h[t] if h[t] < 2.0 else 2.0
         slack = slack if slack > -2.0 else -2.0
         total += (upper[t] if slack > 0.0 else lower[t]) * slack - beta[t] * h[t]

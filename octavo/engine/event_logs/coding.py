@@ -160,7 +160,7 @@ def code_integers(values: NDArray[np.int64]) -> Coded:
     n = len(values)
     low, high = (int(values.min()), int(values.max())) if n else (0, 0)
     bits = max(n - 1, 1).bit_length()
-    if high - low >= 2 ** (64 - bits):
+    if high - low >= 2 ** (64 - bits):  # too wide for value and row in 64 bits
         found, codes = np.unique(values, return_inverse=True)
         return Coded(codes.ravel().astype(np.int32), found)
     # value and row in one word: a sort of numbers is faster than one of positions
@@ -211,6 +211,7 @@ def joint_codes(*columns: tuple[Codes, int]) -> tuple[Codes, int]:
     """
     codes, size = columns[0]
     for other, own in columns[1:]:
+        # one code of two: each pair fits 64 bits as both are dense
         packed = codes.astype(np.int64) * max(own, 1) + other
         found, dense = np.unique(packed, return_inverse=True)
         codes, size = dense.ravel().astype(np.int32), len(found)

@@ -67,6 +67,7 @@ def _reach(band, n, m):
     longer = max(n, m)
     if band >= 1.0:
         return longer
+    # no narrower than the lengths differ, or no path ends
     return max(int(np.ceil(band * longer)), abs(n - m))
 
 
@@ -88,7 +89,7 @@ def _sum_cost(x, y, reach, squared, bound, rest, row):
         low, high = max(0, i - reach), min(m - 1, i + reach)
         diagonal = row[low - 1] if low > 0 else np.inf
         if i == 0:
-            diagonal = 0.0
+            diagonal = 0.0  # the path begins at no cost
         left = least = np.inf
         for j in range(low, high + 1):
             up = row[j]
@@ -98,6 +99,7 @@ def _sum_cost(x, y, reach, squared, bound, rest, row):
             diagonal = up
             row[j] = left
             least = min(least, left)
+        # Keogh's bound: what is left costs at least `rest`
         if least + rest[i + 1] > bound:
             return np.inf
     return row[m - 1]
@@ -120,7 +122,7 @@ def _path_cost(x, y, reach, squared, bound, rest, row, steps):
         for j in range(low, high + 1):
             up, up_steps = row[j], steps[j]
             best, taken = diagonal, diagonal_steps
-            if up < best or (up == best and up_steps < taken):
+            if up < best or (up == best and up_steps < taken):  # of equal sums the shortest path
                 best, taken = up, up_steps
             if left < best or (left == best and left_steps < taken):
                 best, taken = left, left_steps
@@ -166,7 +168,7 @@ def _rest_costs(x, low, high, squared, rest):
     n = x.shape[0]
     rest[n] = 0.0
     for i in range(n - 1, -1, -1):
-        d = max(0.0, max(x[i] - high[i], low[i] - x[i]))
+        d = max(0.0, max(x[i] - high[i], low[i] - x[i]))  # Keogh's bound: outside the envelope
         rest[i] = rest[i + 1] + (d * d if squared else d)
     return rest[0]
 
@@ -187,6 +189,7 @@ def _one_to_many(y, values, starts, first, last, how, bounds, rest, row, steps, 
         bound = bounds[i] * ROUNDING
         if prune:
             least = _rest_costs(x, low, high, how.squared, rest)
+            # a mean over a path of at most so many cells
             cells = x.shape[0] + m - 1 if how.normalized else 1
             if least > bound * cells:
                 out[i] = np.inf

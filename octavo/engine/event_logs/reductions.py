@@ -183,7 +183,7 @@ def _distinct(starts, n, own, codes, seen, found, of_entities):
             for i in range(starts[s], stop):
                 c = codes[i]
                 if c >= 0 and seen[c] != s:
-                    of_entities[e] += seen[c] < own[e]
+                    of_entities[e] += seen[c] < own[e]  # first time in this entity, too
                     seen[c] = s
                     count += 1
             found[s] = count
@@ -408,7 +408,7 @@ def _moments(values, offsets, more_than, out):
         out[0, e] = mean
         out[1, e] = second
         if second > 1e-24 * mean * mean:  # else nothing but rounding
-            out[2, e] = third / n / second**1.5
+            out[2, e] = third / n / second**1.5  # the biased skewness of the population
         out[3, e] = top
         out[4, e] = over
 
@@ -459,10 +459,11 @@ def _entropies(counts, offsets, corrected):
             continue
         if single == total:
             single = total - 1  # else the coverage is zero
-        cover = 1.0 - single / total if corrected else 1.0
+        cover = 1.0 - single / total if corrected else 1.0  # Good and Turing's coverage
         for i in range(offsets[e], offsets[e + 1]):
             if counts[i] > 0:
                 p = cover * counts[i] / total
+                # Horvitz and Thompson: the chance that a code was met at all
                 met = -np.expm1(total * np.log1p(-p)) if corrected and p < 1.0 else 1.0
                 out[e] -= p * np.log(p) / met
     return out
@@ -522,7 +523,7 @@ def _statistics(sums, out, e, k):
         mean = total / n
         away = mean - first
         out[e, k, 0] = n
-        out[e, k, 1] = mean
+        out[e, k, 1] = mean  # about the first value: no cancellation where all are large
         out[e, k, 2] = top
         out[e, k, 3] = total
         out[e, k, 4] = square

@@ -76,6 +76,7 @@ def _code(words, offsets, valid, skipped, table, known, first, codes, begin, n_f
         right = np.uint64((low & 7) * 8)
         left = np.uint64(63) - right  # and one more, for a shift by 64 is none
         k = low >> 3
+        # eight bytes that start at any address
         head = (words[k] >> right) | ((words[k + 1] << left) << _ONE)
         if length < 8:
             head &= _FULL >> np.uint64((8 - length) * 8)

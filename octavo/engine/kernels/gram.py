@@ -512,6 +512,7 @@ def _augmented_product(X: Any, Y: Any, gamma: float) -> Any:
     middle = xp.mean(Y, axis=0)
     X, Y = X - middle, Y - middle
     ones = [xp.ones((A.shape[0], 1), dtype=A.dtype, device=device) for A in (X, Y)]
+    # −γ|x|² + 2γ x·y − γ|y|² in one product
     left = xp.concat([2.0 * gamma * X, -gamma * _squared_norms(X)[:, None], -ones[0]], axis=1)
     right = xp.concat([Y, ones[1], gamma * _squared_norms(Y)[:, None]], axis=1)
     return left @ right.T

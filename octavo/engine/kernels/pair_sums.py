@@ -144,6 +144,7 @@ def self_sum(kernel: PairKernel, X: np.ndarray) -> float:
     total = 0.0
     for rows, columns in upper_blocks(len(X)):
         block = kernel_block(kernel, X[rows], X[columns]).sum()
+        # symmetric: blocks off the diagonal count twice
         total += block if rows == columns else 2.0 * block
     return float(total)
 

@@ -90,12 +90,12 @@ def _away_steps(points, u, inverse, w, excess, slack, max_steps):
         is_drop = False
         if above >= below:
             j = top
-            t = (w[j] - d) / (d * (w[j] - 1.0))
+            t = (w[j] - d) / (d * (w[j] - 1.0))  # the best step of log det Ω along e_j − u
         else:
             j = low
             limit = -u[j] / (1.0 - u[j])
             t = (w[j] - d) / (d * (w[j] - 1.0)) if w[j] > 1.0 else limit
-            if t <= limit:
+            if t <= limit:  # away: no further than a weight of zero
                 t, is_drop = limit, True
         # Ω becomes (1 - t) Ω + t p_j p_jᵀ; its inverse and w follow by Sherman-Morrison.
         g = np.dot(inverse, points[j])
@@ -194,7 +194,7 @@ def newton_steps(points: Floats, u: Floats, stop: Stop, max_steps: int = 20) -> 
             return u, step
         used = (u > 0) | (w > d)
         z = points[used] @ half
-        target = 2.0 * w[used] - d
+        target = 2.0 * w[used] - d  # Hv = w − d + Hu, with Hu = w
         v = np.zeros_like(u)
         v[used] = nonnegative_least_squares((z @ z.T) ** 2, target[None, :]).weights[0]
         better = _along(points, u, v)
@@ -328,12 +328,14 @@ def cutting_plane(
         n_iter += done
         w = leverages(points, u)[0]
         outside = np.flatnonzero((w > d * (1.0 + stop.excess)) & ~chosen)
+        # line 2 of Algorithm 3
         is_last = len(outside) == 0 and loose <= min(stop.excess / 2, stop.slack)
         if is_last or n_iter >= stop.max_iter or (step is not None and step()):
             return u, n_iter
         loose = _LOOSE * max(float(w.max()) / d - 1.0, 0.0) if len(outside) else 0.0
-        chosen &= (w > shrink * d) | (u > 0)
+        chosen &= (w > shrink * d) | (u > 0)  # line 3: F has δ ≤ θ
         if len(outside) > most:
+            # and G the points farthest outside
             outside = outside[np.argpartition(-w[outside], most)[:most]]
         chosen[outside] = True
 
@@ -404,7 +406,7 @@ def enclosing_ellipsoid(
         shape=half @ half.T / top,
         weights=weights,
         contact=w / top,
-        gap=d * float(np.log(max(top / d, 1.0))),
+        gap=d * float(np.log(max(top / d, 1.0))),  # log of the volumes' ratio
         n_iter=n_iter,
         converged=top <= d * (1.0 + stop.excess) and support >= d * (1.0 - stop.slack),
     )

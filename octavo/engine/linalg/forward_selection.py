@@ -86,6 +86,7 @@ class ForwardSelection:
         """Return what each column would take from the residual sum of squares: (k, p), of TSS 1."""
         left = self.left if self.shared else self.left[tasks]
         free = left > COLLINEAR
+        # (rᵀx)² over what is left of |x|²
         taken = np.where(free, self.products[tasks] ** 2 / np.where(free, left, 1.0), 0.0)
         return np.minimum(taken, self.rss[tasks][:, None])
 
@@ -122,7 +123,7 @@ class ForwardSelection:
         self._after(np.asarray(tasks))
 
     def _shrink(self, row: int, feature: int, products: Floats) -> None:
-        self.left[row] -= products**2
+        self.left[row] -= products**2  # Pythagoras, as columns lose what the basis explains
         np.maximum(self.left[row], 0.0, out=self.left[row])
         self.left[row, feature] = 0.0
 
@@ -202,6 +203,7 @@ def greedy_quadratics(
     for k in range(h):
         pivots = np.einsum("cii->ci", matrices)
         usable &= pivots > floor
+        # v²/M of one coordinate
         gains = np.where(usable, vectors**2 / np.where(usable, pivots, 1.0), -1.0)
         best = gains.argmax(axis=1)
         found = gains[rows, best] >= 0.0
@@ -213,6 +215,7 @@ def greedy_quadratics(
         pivot = np.where(found, pivots[rows, best], 1.0)
         line = matrices[rows, best] * found[:, None]
         vectors -= line * (vectors[rows, best] / pivot)[:, None]
+        # a step of Cholesky's: Schur complements of M
         matrices -= line[:, :, None] * (line / pivot[:, None])[:, None, :]
         usable[rows, best] = False
     return QuadraticSearch(np.array(order).T, np.array(falls).T)

@@ -94,7 +94,7 @@ class PairDifferences:
 
     def transposed_dot(self, V: Floats) -> Floats:
         """Return the sum over pairs of (x_i - x_j) v_pᵀ: (d, r)."""
-        sums = np.asarray(self._incidence @ V)
+        sums = np.asarray(self._incidence @ V)  # Σ (x_i − x_j)v' = Xᵀ(incidence V)
         return sums if self.X is None else np.asarray(self.X.T @ sums)
 
     def take(self, rows: Indices | slice) -> TableRows | PairDifferences:

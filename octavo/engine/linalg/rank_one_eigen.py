@@ -66,7 +66,7 @@ def _interpolated(psi, dpsi, phi, dphi, to_left, to_right, last):
     put right); nan where there is none.
     """
     q = dpsi * to_left * to_left
-    c = 1.0 + psi - dpsi * to_left
+    c = 1.0 + psi - dpsi * to_left  # the constant of ψ's and φ's fits together
     if last:  # nothing lies beyond the last pole
         return to_left + q / c if c != 0.0 else np.nan
     s = dphi * to_right * to_right
@@ -76,6 +76,7 @@ def _interpolated(psi, dpsi, phi, dphi, to_left, to_right, last):
     disc = b * b - 4.0 * c * d
     if disc < 0.0:
         return np.nan
+    # the root without a difference of near numbers
     t = -0.5 * (b + (disc**0.5 if b >= 0.0 else -(disc**0.5)))
     first = t / c if c != 0.0 else np.nan
     second = d / t if t != 0.0 else np.nan
@@ -148,6 +149,7 @@ def _stable_column(sigma, gaps, a):
             product *= gaps[j, i] / (sigma[i] - sigma[j])
         for j in range(i, n - 1):
             product *= gaps[j, i] / (sigma[i] - sigma[j + 1])
+        # â_i² = Π_j (ξ_j − σ_i)/Π_{j≠i} (σ_j − σ_i)
         out[i] = np.sqrt(abs(product)) if a[i] >= 0.0 else -np.sqrt(abs(product))
     return out
 
@@ -229,7 +231,7 @@ def _updated(sigma: Floats, a: Floats) -> tuple[Floats, Floats, int, int]:
         inner = values[kept]
         roots, gaps, n_iter = _rank_one_roots(inner, column[kept] ** 2)
         stable = _stable_column(inner, gaps, column[kept])
-        block = (stable / gaps).T
+        block = (stable / gaps).T  # vectors ∝ (Σ − ξ)⁻¹â
         block /= np.linalg.norm(block, axis=0)
         values = values.copy()
         values[kept] = roots

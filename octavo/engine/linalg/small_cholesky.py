@@ -65,6 +65,7 @@ def change_by_rank_one(L, x, sign, work):
         work[i] = x[i]
     for k in range(d):
         old = L[k, k]
+        # a rotation for sign 1, a hyperbolic one for −1
         square = old * old + sign * work[k] * work[k]
         # a row that is taken out again leaves at least rounding of what was there before
         new = math.sqrt(max(square, 1e-14 * old * old))

@@ -105,6 +105,7 @@ def secular_root(n: Floats, delta: Floats, e: Floats, radius: float) -> SecularR
         if missing >= 0.0:  # the hard case: µ is the eigenvalue itself
             rest[free] = np.sqrt(missing)
             return SecularRoot(0.0, pole, rest, True, free, 0)
+    # part/R alone leaves ‖z‖ ≥ R: a start left of the root
     gap, n_iter = _gap(n, g, e, radius, part / (radius * float(e[first].max())))
     z = _quotient(n, g + gap * e)
     return SecularRoot(gap, pole, z * (radius / float(np.linalg.norm(z))), False, free, n_iter)
@@ -128,7 +129,7 @@ def _gap(n: Floats, g: Floats, e: Floats, radius: float, gap: float) -> tuple[fl
         slope = float(z @ _quotient(z * e, d))
         if slope <= 0.0:
             return gap, step
-        move = length2 / slope * (np.sqrt(length2) / radius - 1.0)
+        move = length2 / slope * (np.sqrt(length2) / radius - 1.0)  # of 1/‖z‖ = 1/R
         gap += move
         if move <= 1e-15 * gap:  # the steps go up until rounding stops them
             return gap, step

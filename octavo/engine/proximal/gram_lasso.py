@@ -29,9 +29,10 @@ def _sweep(G, b, half, w, slope, members):
             w[j] = 0.0
             continue
         old = w[j]
-        pull = b[j] - slope[j] + curve * old
+        pull = b[j] - slope[j] + curve * old  # ½ of the slope that the other coordinates leave
         new = 0.0
         if pull > half:
+            # soft threshold at alpha/2: the square has no ½
             new = (pull - half) / curve
         elif pull < -half:
             new = (pull + half) / curve
@@ -55,7 +56,7 @@ def _leap(G, b, half, w, members, L, way):
     k = members.size
     for a in range(k):
         i = members[a]
-        total = b[i] - (half if w[i] > 0.0 else -half)
+        total = b[i] - (half if w[i] > 0.0 else -half)  # G w = b − ½ alpha sign(w) on the members
         for e in range(k):
             total -= G[i, members[e]] * w[members[e]]
         for e in range(a + 1):
@@ -76,6 +77,7 @@ def _leap(G, b, half, w, members, L, way):
     share, first = 1.0, -1
     for a in range(k):
         if way[a] * w[members[a]] < 0.0 and -w[members[a]] / way[a] < share:
+            # as far as the first that would change its sign
             share, first = -w[members[a]] / way[a], a
     for a in range(k):
         w[members[a]] = 0.0 if a == first else w[members[a]] + share * way[a]
@@ -178,7 +180,7 @@ def gram_lasso_kkt(G: Floats, B: Floats, alpha: float, W: Floats) -> float:
     violation : float
     """
     slope = 2.0 * (G @ W - B)
-    off = np.where(
+    off = np.where(  # the least subgradient
         W != 0.0, np.abs(slope + alpha * np.sign(W)), np.maximum(np.abs(slope) - alpha, 0.0)
     )
     return float(off.max(initial=0.0))

@@ -55,6 +55,7 @@ def l1_ball_threshold(A: Floats, radius: Floats | float) -> Floats:
     excess = np.cumsum(ordered, axis=-2) - radius
     count = np.arange(1, A.shape[-2] + 1)[:, None]
     last = np.maximum((ordered * count > excess).sum(axis=-2, keepdims=True), 1)
+    # the θ at which what is above it sums to the radius
     theta = np.take_along_axis(excess, last - 1, axis=-2)[..., 0, :] / last[..., 0, :]
     return np.maximum(theta, 0.0)
 
@@ -73,6 +74,7 @@ def shrink_columns(A: Floats, threshold: Floats | float, q: float) -> Floats:
     if q == 1:
         return soft_threshold(A, threshold)
     if q == 2:
+        # a ball of the dual norm, by Moreau
         return A * (1.0 - _ratio(threshold, column_norms(A, 2)))[..., None, :]
     theta = l1_ball_threshold(A, threshold)[..., None, :]
     return np.clip(A, -theta, theta)  # A less its projection on the l1 ball
@@ -161,6 +163,7 @@ def scale_into_balls(G: Floats, radius: float, s: float) -> Floats:
 def shrink_together(A: Floats, weights: Floats, group: Floats) -> Floats:
     """Return the proximal map of Σ w_k |a_k| + g ‖a‖₂ for each entry; axis 0 is the group."""
     Z = soft_threshold(A, weights)
+    # the map of the sum is that of entries, then that of the group
     return Z * (1.0 - _ratio(group, np.sqrt(np.einsum("k...,k...->...", Z, Z))))
 
 
@@ -206,6 +209,7 @@ def _fuse_entries(A, fusion, out):
         if K == 2:
             mean = 0.5 * (A[0, j] + A[1, j])
             half = 0.5 * (A[0, j] - A[1, j])
+            # half of the difference loses f: both members move by f
             half = half - f if half > f else (half + f if half < -f else 0.0)
             out[0, j] = mean + half
             out[1, j] = mean - half
@@ -218,6 +222,7 @@ def _fuse_entries(A, fusion, out):
             order[i] = k
         n_levels = 0
         for i in range(K):  # pool adjacent violators
+            # the sorted differences are linear where the order holds
             level[n_levels] = A[order[i], j] - f * (2 * i - K + 1)
             size[n_levels] = 1
             n_levels += 1

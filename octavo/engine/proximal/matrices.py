@@ -73,4 +73,4 @@ def shrunk_factors(M: Any, tau: float) -> tuple[Any, Any, Any]:
         k = int(xp.count_nonzero(squares <= tau * tau))
         squares, V = squares[k:], V[:, k:]
     sigma = xp.sqrt(squares)
-    return (M @ V) * (1.0 - tau / sigma), V.T, sigma - tau
+    return (M @ V) * (1.0 - tau / sigma), V.T, sigma - tau  # U(σ − τ) = M V(1 − τ/σ)

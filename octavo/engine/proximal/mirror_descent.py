@@ -107,7 +107,7 @@ class MirrorDescent:
         np.maximum(self._logs, _LOWEST, out=self._logs)
         shares = np.exp(self._logs)
         shares[shares < NONE] = 0.0
-        self.x = shares / self.spread(self.sums(shares))
+        self.x = shares / self.spread(self.sums(shares))  # softmax: the entropy's mirror map back
 
     def distance(self, gradient: Floats) -> float:
         """Return x'g less the least y'g of all points y: how far f may be above its minimum."""
@@ -120,6 +120,7 @@ class MirrorDescent:
         if self.schedule == "sqrt":
             top = float(np.abs(gradient).max())
             factor = self._first / np.sqrt(self.n_moves)
+            # the steps of Section 3.2, which fall like 1/√t
             change = -factor * gradient / (top if top > 0.0 else 1.0)
         else:
             change = self._adapted(gradient, value)
@@ -230,7 +231,7 @@ def mirror_descent_product_simplex(
         value, gradient = _evaluated(fun_grad, descent.x)
         if value < upper:
             best, upper = descent.x, value
-        lower = max(lower, value - descent.distance(gradient))
+        lower = max(lower, value - descent.distance(gradient))  # convexity: f(y) ≥ f(x) + g'(y − x)
         scale = max(scale, 1.0 + abs(value))
         gap = max(upper - lower, 0.0)
         rows.append((value, lower, gap))

@@ -110,7 +110,7 @@ class SingularShrinker:
         if above >= width or not (found.exhausted or finished(found)):
             return None
         self.start = found.vectors(min(above + 4, width))
-        return found.vectors(above), tau * np.sqrt(found.values[:above])
+        return found.vectors(above), tau * np.sqrt(found.values[:above])  # σ of squares over tau²
 
 
 def cut_entries(M: Floats, gamma: float, nonneg: bool) -> Floats:

@@ -123,6 +123,7 @@ def _ritz(
     values, inner = np.linalg.eigh(projected)
     values, inner = values[::-1], inner[:, ::-1]
     width = corner.shape[1]
+    # of Kv − θv only the last block is left
     residuals = np.linalg.norm(corner @ inner[-width:], axis=0)
     weights = inner[: first.shape[0]].T @ first
     return RitzPairs(values, residuals, inner, weights, basis, exhausted)

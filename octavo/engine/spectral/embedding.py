@@ -65,7 +65,7 @@ def normalized_matrix(affinity: Any) -> tuple[sp.csr_array, Floats]:
         A = sp.csr_array(A + sp.diags_array(alone.astype(np.float64)))
         degrees = np.where(alone, 1.0, degrees)
     root = 1.0 / np.sqrt(degrees)
-    A.data *= np.repeat(root, np.diff(A.indptr))
+    A.data *= np.repeat(root, np.diff(A.indptr))  # D^(−½)A, then A D^(−½)
     A.data *= root[A.indices]
     return A, degrees
 
@@ -123,7 +123,7 @@ def trivial_vectors(
     place[order] = np.arange(len(order))
     inside = place[components] >= 0
     nodes = np.flatnonzero(inside)
-    values = root[nodes] / np.sqrt(volume[components[nodes]])
+    values = root[nodes] / np.sqrt(volume[components[nodes]])  # √degree over √volume: of length one
     known = sp.csr_array((values, (nodes, place[components[nodes]])), (len(degrees), len(order)))
     return known, root
 
@@ -240,6 +240,7 @@ def _lanczos(
     start: Floats,
 ) -> Eigenpairs:
     """Restarted Lanczos of ARPACK, the known vectors moved to where nobody looks."""
+    # so far off that no wanted eigenvalue is near
     far = {"largest": -4.0 * scale, "smallest": 4.0 * scale, "magnitude": 0.0}[which]
 
     def multiply(v: Floats) -> Floats:

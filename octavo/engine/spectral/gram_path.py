@@ -98,7 +98,7 @@ class SpectralPath:
 
     def ridge_coefficients(self, nu: float) -> Any:
         """Return the coefficients of ridge regression with penalty 1/ν on Gram/n."""
-        return self._combined(nu / (1.0 + nu * self.values))
+        return self._combined(nu / (1.0 + nu * self.values))  # ν/(1 + νλ) z/n
 
     def residual_squares(self, steps: Steps, n_steps: int) -> Floats:
         """Return |y - f_t|² on the rows for t = 0 to `n_steps`."""
@@ -160,6 +160,7 @@ def residual_factors(values: Floats, steps: Steps, t: int) -> Floats:
 
 
 def one_less(logs: Floats, signs: Floats) -> Floats:
+    # S near one would cancel
     """Return 1 - S to full relative precision, from log|S| and the sign of S."""
     return np.where(signs > 0.0, -np.expm1(logs), 1.0 + np.exp(logs))
 
@@ -188,6 +189,7 @@ def decayed_sums(
         side = max(1, int(np.sqrt(n_steps + 1)))
         log_one = power * log_residual(values, steps, 1)
         sign = turns(values, steps, 1) ** power
+        # S_a, then S_b for multiples of `side`
         times, strides = np.arange(side)[:, None], np.arange(0, n_steps + 1, side)[:, None]
         near = np.exp(times * log_one)
         far = np.exp(strides * log_one)
@@ -247,7 +249,7 @@ def gram_moments(K: Any) -> tuple[float, float]:
     for rows in row_chunks(n, n, megabytes=32.0):
         part = K[rows, :]
         square += float(xp.sum(part * part))
-    return float(xp.sum(diagonal)) / n, square / n**2
+    return float(xp.sum(diagonal)) / n, square / n**2  # traces of Gram/n and of its square
 
 
 def whole_spectrum(K: Any) -> Spectrum:

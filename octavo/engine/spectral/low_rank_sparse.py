@@ -117,6 +117,7 @@ def truncated_svd(
         return bool(np.all(found.residuals[:rank] <= within + ROUNDING * lengths[0] ** 2))
 
     def squared(X: Floats) -> Floats:
+        # MᵀM, whose eigenvectors are the right singular ones
         return matrix.rmatmat(matrix.matmat(X) * unit) * unit
 
     for _ in range(RESTARTS):

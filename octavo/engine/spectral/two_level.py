@@ -100,7 +100,7 @@ def coarse_graph(S: sp.csr_array, weights: Floats, order: Ints) -> CoarseGraph |
         return None
     P = sp.csr_array((weights, (np.arange(n), owner)), shape=(n, m))
     length = np.sqrt(np.bincount(owner, weights**2, minlength=m))
-    P.data /= length[owner]
+    P.data /= length[owner]  # PᵀP = I
     coarse = sp.csr_array(P.T @ S @ P)
     if m > DENSE and coarse.nnz > COARSE_ROW * m:
         return None
@@ -177,6 +177,7 @@ def two_level_eigenpairs(
         residuals = np.linalg.norm(R[:, :k], axis=0)
         if residuals.max() <= tol:
             break
+        # the coarse correction of I − S, and the residual itself
         W = project(R + P @ coarse.solve(np.ascontiguousarray(P.T @ R)))
         W -= X @ (X.T @ W)
         W /= np.maximum(np.linalg.norm(W, axis=0), np.finfo(float).tiny)

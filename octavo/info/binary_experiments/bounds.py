@@ -127,6 +127,7 @@ class _Pieces:
         t = (1.0 - place) / place
         f, df = np.asarray(self.div.f(t)), np.asarray(self.div.df(t))
         height, slope = place * f, f - df / place  # of the perspective π f((1-π) / π)
+        # ∫(π − π_i) γ by parts: γ is the second derivative of π f((1 − π)/π)
         first = (place[:-1] - self.pis) * slope[:-1] - height[:-1]
         second = (place[1:] - self.pis) * slope[1:] - height[1:]
         return first - second
@@ -355,9 +356,10 @@ def _quadratic(loss: ProperLoss, c0: float, alpha: Any, regret: Any) -> float:
             "use method='exact'."
         )
     if alpha is not None:
-        return 0.5 * at_half * _at_least_zero(alpha, "alpha") ** 2
+        return 0.5 * at_half * _at_least_zero(alpha, "alpha") ** 2  # Corollary 29
     if at_half <= 0.0:
         return 0.5
+    # the same turned round; no 0-1 regret exceeds a half
     return min(float(np.sqrt(2.0 * _at_least_zero(regret, "regret") / at_half)), 0.5)
 
 

@@ -280,6 +280,7 @@ class CsiszarDivergence:
         pi = one_prior(pi)
         tent = min(pi, 1.0 - pi)
         made = cls(
+            # the tent less the 0-1 risk of Theorem 12
             lambda t: tent - np.minimum(1.0 - pi, pi * t),
             lambda t: np.where(pi * t < 1.0 - pi, -pi, 0.0),
             lambda p: np.zeros_like(p),

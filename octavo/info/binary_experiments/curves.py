@@ -52,6 +52,7 @@ def hull_masses(p: Floats, q: Floats) -> tuple[Floats, Floats]:
     """
     kept = (p > 0.0) | (q > 0.0)
     p, q = p[kept], q[kept]
+    # the upper hull of the ROC curve: pooled until ratios p/q fall
     fit = isotonic_regression(p / (p + q), weights=p + q, increasing=False)
     starts = fit.blocks[:-1]
     p, q = np.add.reduceat(p, starts), np.add.reduceat(q, starts)
@@ -382,7 +383,7 @@ def _envelope(risk: Callable[[Any], Any], alpha: float) -> float:
     low, high = 1e-9, 1.0
     for _ in range(8):
         grid = np.linspace(low, high, 65)
-        values = [((1.0 - x) * alpha + x - float(risk(x))) / x for x in grid]
+        values = [((1.0 - x) * alpha + x - float(risk(x))) / x for x in grid]  # Eq. (43)
         if not np.isfinite(values).all():
             raise ValueError("curve must return finite risks for priors between 0 and 1.")
         best = int(np.argmin(values))
@@ -435,7 +436,7 @@ def weighted_risk(
 def _integrated(curve: Callable[[Any], Any], loss: ProperLoss) -> float:
     total = sum(mass * float(curve(c)) for c, mass in loss.atoms)
     for low, high in ((0.0, 0.5), (0.5, 1.0)):
-        total += quad(
+        total += quad(  # ∫ L_c w(c) dc, Theorem 16
             lambda c: float(curve(c)) * float(loss.weight(c)), low, high, limit=200, epsabs=1e-11
         )[0]
     if not np.isfinite(total):

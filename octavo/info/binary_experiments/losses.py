@@ -189,6 +189,7 @@ class ProperLoss:
             raise ValueError(f"a and b must lie above -1 and at most at 1000, got {a:g} and {b:g}.")
 
         def partials(x: Floats) -> tuple[Floats, Floats]:
+            # Theorem 16 with w = c^(a−1) (1 − c)^(b−1)
             return _incomplete_beta(x, a + 1.0, b), _incomplete_beta(1.0 - x, b + 1.0, a)
 
         def weight(c: Floats) -> Floats:
@@ -254,6 +255,7 @@ class ProperLoss:
         def partials(x: Floats) -> tuple[Floats, Floats]:
             inner = np.clip(x, edge, 1.0 - edge)
             value, rise = evaluate(L, inner, "L"), slope(inner)
+            # Theorem 7: tangents of L at η̂
             return value - inner * rise, value + (1.0 - inner) * rise
 
         def weight(c: Floats) -> Floats:  # Eq. (32)
@@ -302,7 +304,7 @@ class ProperLoss:
         atoms = []
         for place, mass in div.atoms:
             c = pi * (1.0 - place) / (pi * (1.0 - place) + place * (1.0 - pi))
-            atoms.append((c, mass / ((1.0 - c) * pi + (1.0 - pi) * c)))
+            atoms.append((c, mass / ((1.0 - c) * pi + (1.0 - pi) * c)))  # Theorem 18 for an atom
         made = cls(partials, weight, atoms=atoms, name=f"{div.name} at {pi:g}")
         return made_by(made, cls.from_divergence, div, pi)
 
@@ -340,7 +342,7 @@ class ProperLoss:
         atoms = []
         for c, mass in self.atoms:
             nu = (1.0 - c) * pi + (1.0 - pi) * c
-            atoms.append(((1.0 - c) * pi / nu, mass * nu))
+            atoms.append(((1.0 - c) * pi / nu, mass * nu))  # and back
         return CsiszarDivergence(
             f,
             lambda t: -pi * split(t)[1],
@@ -484,6 +486,7 @@ class ProperLoss:
             Slopes.
         """
         y, eta = real_array(y, "y"), open_unit(eta, "eta")
+        # both partial losses of Theorem 16, differentiated
         return ((eta - (y == 1.0)) * self.weight(eta))[()]
 
     def score(

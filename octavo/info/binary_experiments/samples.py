@@ -304,6 +304,7 @@ class Witness:
         u = 0.5 * (low + high)
         for _ in range(5):
             t = np.exp(u)
+            # f''(t) t, by Eq. (28) at π = 1/(1 + t)
             curve = np.asarray(self.div.gamma(1.0 / (1.0 + t))) * t / (1.0 + t) ** 3
             u = np.clip(u + (goal - np.asarray(self.div.df(t))) / curve, low, high)
         return np.exp(u)

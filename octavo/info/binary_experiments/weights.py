@@ -185,6 +185,7 @@ class WeightMeasure:
     def _pieces(self, edges: Floats) -> tuple[Floats, Floats]:
         """Return ∫ c w and ∫ (1 - c) w over the panels between sorted log-odds."""
         half = 0.5 * np.diff(edges)[:, None]
+        # dc = c(1 − c) du in log-odds u
         u = 0.5 * (edges[:-1] + edges[1:])[:, None] + half * _NODES
         c, rest = expit(u), expit(-u)
         mass = self(c) * c * rest * half * _NODE_WEIGHTS
@@ -238,6 +239,7 @@ class WeightMeasure:
         if far <= 0.0:
             return total
         decay = np.log(near / far) / (0.5 * _FAR) if near > 0.0 else -np.inf
+        # ∫ of far e^(−decay u) beyond the last panel
         return total + far / decay if decay > _SLOWEST else np.inf
 
     def _integrand(self, k: int, u: float) -> float:

@@ -213,6 +213,7 @@ class WitnessClassifier(ClassifierMixin, CallbackSupportMixin, SoundEstimator):
             progress.step()
         self.intercept_ = -0.5 * float(offsets.sum()) if self.fit_intercept else 0.0
         self.objective_ = max(float(beta @ product), 0.0)
+        # weights of sum one in each class: the plain discrepancy
         even = beta / np.where(signs > 0.0, masses[0], masses[1])
         self.mmd_ = float(np.sqrt(max(even @ K @ even, 0.0)))
         self.support_ = np.flatnonzero(beta)

@@ -63,12 +63,13 @@ def _power(p, q, *, alpha, beta=None, measure):
     slope = {"renyi": math.exp(-log_power) / (1 - alpha), "tsallis": 1 / (1 - alpha)}
     if beta is not None:
         slope["sharma_mittal"] = math.exp(log_power * ((1 - beta) / (1 - alpha) - 1)) / (1 - alpha)
+    # the influence of ∫p^α is α p^(α−1), times the slope of what it is put into
     return (lambda f, g: slope[measure] * alpha * np.exp((alpha - 1) * f)), None
 
 
 @influence("divergence", "kl")
 def _kl(p, q):
-    return (lambda f, g: f - g), (lambda f, g: -np.exp(f - g))
+    return (lambda f, g: f - g), (lambda f, g: -np.exp(f - g))  # by p and by q, up to constants
 
 
 @influence("cross_entropy", "shannon")
@@ -103,6 +104,7 @@ def _alpha_slopes(p, q, measure, alpha, beta, curvature, squared):
 def _alpha(p, q, *, measure, alpha=None, beta=None, curvature=None, squared=False):
     a, slope = _alpha_slopes(p, q, measure, alpha, beta, curvature, squared)
     at_x = lambda f, g: slope * a * np.exp((a - 1) * (f - g))  # noqa: E731
+    # of ∫p^α q^(1−α): α (p/q)^(α−1) and (1 − α)(p/q)^α
     return at_x, lambda f, g: slope * (1 - a) * np.exp(a * (f - g))
 
 
@@ -121,6 +123,7 @@ def _l2(p, q, *, squared=False):
 def _bregman(p, q, *, alpha):
     a = alpha - 1
     at_x = lambda f, g: alpha / a * (np.exp(a * f) - np.exp(a * g))  # noqa: E731
+    # α q^(α−1) − α p q^(α−2)
     return at_x, lambda f, g: alpha * (np.exp(a * g) - np.exp(f + (a - 1) * g))
 
 
@@ -182,6 +185,7 @@ def standard_error(estimator: Any, p: Family, q: Family | None = None, n: int = 
             continue
         points = family.sample(100_000, 0)
         f, g = p.log_density(points), points[:, 0] if q is None else q.log_density(points)
+        # the variance of an influence function is n times the least variance
         variance += float(np.var(at(f, g)))
     return math.sqrt(variance / n)
 

@@ -101,6 +101,7 @@ def _renyi_divergence(p, q, *, alpha):
 
 @closed_form("divergence", "tsallis")
 def _tsallis_divergence(p, q, *, alpha):
+    # expm1 keeps the digits near α = 1
     return math.expm1(log_power_integral(p, alpha, q, 1.0 - alpha)) / (alpha - 1.0)
 
 
@@ -156,13 +157,14 @@ def _euclidean(p, q):
 @closed_form("divergence", "cauchy_schwarz")
 def _cauchy_schwarz(p, q):
     pp, pq, qq = _products(p, q)
-    return math.log(pp * qq / pq**2)
+    return math.log(pp * qq / pq**2)  # log ∫p² ∫q² / (∫pq)²
 
 
 @closed_form("divergence", "bregman")
 def _bregman(p, q, *, alpha):
     a = alpha - 1.0
     own, other = math.exp(log_power_integral(p, alpha)), math.exp(log_power_integral(q, alpha))
+    # ∫q^α + ∫p^α/(α−1) − α/(α−1) ∫p q^(α−1)
     return other + own / a - alpha / a * math.exp(log_power_integral(p, 1.0, q, a))
 
 
@@ -201,6 +203,7 @@ def _jensen_renyi(p, q, *, alpha, weight=0.5):
 @closed_form("divergence", "jensen_tsallis")
 def _jensen_tsallis(p, q, *, alpha, weight=0.5):
     shares = weight**alpha, (1.0 - weight) ** alpha
+    # w^α: Tsallis' entropies do not add up
     parts = shares[0] * _tsallis(p, alpha=alpha) + shares[1] * _tsallis(q, alpha=alpha)
     return tsallis_from_power(mixture_power(p, q, weight, alpha), alpha) - parts
 
@@ -243,6 +246,7 @@ def _exp_jensen_shannon(p, q, *, scale):
 
 @closed_form("kernel", "jensen_tsallis")
 def _jensen_tsallis_kernel(p, q, *, alpha):
+    # log_α 2 of Tsallis' logarithm
     log_two = math.expm1((1.0 - alpha) * math.log(2.0)) / (1.0 - alpha)
     return log_two - _jensen_tsallis(p, q, alpha=alpha)
 
@@ -268,7 +272,7 @@ def independent_copy(p: Any, groups: Sequence[Any] | None = None) -> tuple[Any, 
         raise not_known(p, "dependence")
     blocks = _blocks(p, groups)
     joint = p.marginal([c for block in blocks for c in block])
-    cov = np.zeros_like(joint.cov)
+    cov = np.zeros_like(joint.cov)  # the product of marginals: no covariance between groups
     start = 0
     for block in blocks:
         rows = slice(start, start + len(block))
@@ -327,10 +331,12 @@ def _bivariate(p, what):
 
 @closed_form("association", "blomqvist")
 def _blomqvist(p):
+    # of a normal copula: the chance of one quadrant is ¼ + asin(ρ)/2π
     return 2.0 / math.pi * math.asin(_bivariate(p, "Blomqvist's β"))
 
 
 def _spearman(p):
+    # the correlation of normal ranks
     return 6.0 / math.pi * math.asin(0.5 * _bivariate(p, "Spearman's ρ"))
 
 

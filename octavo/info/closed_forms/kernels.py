@@ -54,6 +54,7 @@ def _hsic(p, *, bandwidth, kernel="gaussian", groups=None):
     scale = number(bandwidth) ** -2
 
     def mean_product(cov: Floats) -> float:  # of kernels of a difference with that covariance
+        # E exp(−½ scale z'z) of a normal z
         return float(np.linalg.det(np.eye(joint.d) + scale * cov)) ** -0.5
 
     cross = mean_product(joint.cov + apart.cov)
@@ -61,6 +62,7 @@ def _hsic(p, *, bandwidth, kernel="gaussian", groups=None):
 
 
 def _half_distance_covariance(rho: float) -> float:
+    # Székely, Rizzo and Bakirov (2007): E over two independent pairs
     inner = rho * math.asin(rho) + math.sqrt(1 - rho**2) - rho * math.asin(rho / 2)
     return inner - math.sqrt(4 - rho**2) + 1
 
@@ -80,6 +82,7 @@ def _distance_correlation(p, *, exponent=1.0, squared=False):
     rho = pair_of_normals(p, "the distance correlation")
     if exponent != 1.0:
         raise not_known(p, f"the distance correlation of exponent {exponent:g}")
+    # over its value at ρ = 1
     square = _half_distance_covariance(rho) / (1.0 + math.pi / 3.0 - math.sqrt(3.0))
     return square if squared else math.sqrt(square)
 
@@ -102,7 +105,7 @@ def copula_excess(rho: float, low: float, high: float) -> tuple[Floats, Floats, 
 @closed_form("mutual_info", "hoeffding_phi")
 def _hoeffding_phi(p, *, squared=False):
     gap, _, weights = copula_excess(pair_of_normals(p, "Hoeffding's Φ"), 0.0, 1.0)
-    square = 90.0 * float((weights * gap**2).sum())
+    square = 90.0 * float((weights * gap**2).sum())  # h(2) = 90
     return square if squared else math.sqrt(square)
 
 
@@ -122,6 +125,7 @@ def _conditional_spearman(p, *, share, tail="lower"):
     rho = pair_of_normals(p, "the conditional Spearman's ρ")
     # The two tails of a normal copula are alike, and the lower corner is the smoother one.
     gap, _, weights = copula_excess(rho, 0.0, share)
+    # over ∫(M − Π) on the corner
     return float((weights * gap).sum()) / (share**3 / 3.0 - share**4 / 4.0)
 
 
@@ -136,7 +140,7 @@ def _correntropy(p, *, bandwidth):
 def _centred_correntropy(p, *, bandwidth):
     spread = p.cov[0, 0] + p.cov[1, 1]
     apart = mean_kernel(p.mean[0] - p.mean[1], spread, bandwidth)
-    return _correntropy(p, bandwidth=bandwidth) - apart
+    return _correntropy(p, bandwidth=bandwidth) - apart  # of x and an independent y
 
 
 def own_correntropies(p: Normal, bandwidth: float) -> list[float]:

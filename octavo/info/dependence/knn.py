@@ -27,6 +27,7 @@ def scaled_columns(X: Floats, scaling: str | None) -> Floats:
     if scaling == "deviation":
         return X / X.std(axis=0)
     if scaling == "copula":
+        # over N + 1: strictly inside the unit cube
         return np.asarray(rankdata(X, axis=0), dtype=np.float64) / (X.shape[0] + 1)
     return X
 

@@ -63,7 +63,7 @@ def mmd_u_statistic(kernel: PairKernel, X: np.ndarray, Y: np.ndarray) -> float:
 def mmd_online(kernel: PairKernel, X: np.ndarray, Y: np.ndarray) -> float:
     """Return the unbiased MMD² of consecutive pairs (Lemma 14): one pass, no memory."""
     pairs = min(len(X), len(Y)) // 2
-    x1, x2 = X[: 2 * pairs : 2], X[1 : 2 * pairs : 2]
+    x1, x2 = X[: 2 * pairs : 2], X[1 : 2 * pairs : 2]  # h takes each point once
     y1, y2 = Y[: 2 * pairs : 2], Y[1 : 2 * pairs : 2]
     # h((x, y), (x', y')) of Lemma 14
     within = kernel_rows(kernel, x1, x2) + kernel_rows(kernel, y1, y2)
@@ -109,6 +109,7 @@ def energy_sums(X: np.ndarray, Y: np.ndarray, exponent: float = 1.0) -> tuple[fl
         x, y = X[:, 0] - centre, Y[:, 0] - centre
         return absolute_self_sum(x), absolute_self_sum(y), absolute_cross_sum(x, y)
     minus = PairKernel("distance", exponent)  # k = -|x - y|^e: energy is MMD² of this kernel
+    # the kernel is minus a distance
     return -self_sum(minus, X), -self_sum(minus, Y), -cross_sum(minus, X, Y)
 
 

@@ -49,6 +49,7 @@ def parzen_width(X: np.ndarray, d: int | None = None) -> float:
     """
     n, d = X.shape[0], d or X.shape[1]
     spread = np.sqrt(X.var(axis=0, ddof=1).mean())
+    # least error of ∫p̂² for a normal p
     return float(spread * (2.0 / (d * n)) ** (1.0 / (d + 2.0)))
 
 

@@ -172,7 +172,7 @@ def _torus_powers(d, alphas, n, n_repeats, rng) -> Floats:
         rows = np.repeat(np.arange(n), k)
         lengths = _tree_of_graph(rows, near[:, 1:].ravel(), distances[:, 1:].ravel(), n)
         powers = lengths[:, None] ** (d * (1.0 - alphas))  # weights of the edges, γ = d(1 - α)
-        found[repeat] = powers.mean(axis=0) * n ** (1.0 - alphas)
+        found[repeat] = powers.mean(axis=0) * n ** (1.0 - alphas)  # mean over the edges, for L/N^α
     return found
 
 
@@ -362,6 +362,7 @@ def loss_of_a_test(level: float) -> float:
     A cell of n uniform points is split if its median lies z > level standard errors off the
     middle; the split then lowers the mean log volume of its points by z²/(2n).
     """
+    # ∫ ½z² over both tails, by parts
     return level * math.exp(-0.5 * level**2) / math.sqrt(2.0 * math.pi) + float(ndtr(-level))
 
 

@@ -49,11 +49,12 @@ class DualSolution(NamedTuple):
 
 def evaluate(problem: Moments, mu: Floats, *, with_spread: bool = False) -> DualPoint:
     """Return the dual and its gradient at scaled multipliers."""
+    # log Σ p0 e^((F − b)·λ)
     value, prob, mean, spread = tilted(problem, mu, with_spread=with_spread)
-    gradient = mean
+    gradient = mean  # E_p[F] − b
     if problem.slack and mu.any():
         lam = mu / problem.scale
-        gradient = mean + problem.slack * lam / np.linalg.norm(lam) / problem.scale
+        gradient = mean + problem.slack * lam / np.linalg.norm(lam) / problem.scale  # of ε‖λ‖
     return DualPoint(mu, value + problem.penalty(mu), prob, mean, gradient, spread)
 
 
@@ -67,6 +68,7 @@ def _hessian(problem: Moments, point: DualPoint, *, rough: bool) -> Floats:
     if problem.slack and point.mu.any():
         lam = point.mu / problem.scale
         length = float(np.linalg.norm(lam))
+        # the Hessian of ‖λ‖: nothing along λ
         bend = (np.eye(lam.size) - np.outer(lam, lam) / length**2) / length
         H = H + problem.slack * bend / np.outer(problem.scale, problem.scale)
     return H
@@ -77,6 +79,7 @@ def _direction(H: Floats, gradient: Floats) -> Floats:
     size = float(np.trace(H)) / H.shape[0]
     if size > 0.0:
         try:
+            # makes what the features leave open definite
             firm = H + np.diag(np.full(H.shape[0], EPS * size))
             np.linalg.cholesky(firm)  # raises unless it is positive definite
             step: Floats = np.negative(np.linalg.solve(firm, gradient), dtype=np.float64)
@@ -109,6 +112,7 @@ def _secant(H: Floats, step: Floats, change: Floats) -> Floats | None:
     bend, old = float(step @ change), float(step @ before)
     if not (bend > 1e-3 * old > 0.0):
         return None
+    # the update of Broyden, Fletcher, Goldfarb and Shanno
     return H + np.outer(change, change) / bend - np.outer(before, before) / old
 
 

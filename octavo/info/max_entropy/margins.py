@@ -166,6 +166,7 @@ def ipf(
         for margin, over in zip(wanted, summed, strict=True):
             sums = fitted.sum(axis=over)
             residual = max(residual, float(np.abs(sums - margin).max()) / total)
+            # an I-projection onto one margin
             ratio = np.divide(margin, sums, out=np.zeros_like(sums), where=sums > 0.0)
             fitted = fitted * np.expand_dims(ratio, over)
         if residual <= tol:

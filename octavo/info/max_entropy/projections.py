@@ -82,7 +82,7 @@ def gis(problem: Moments, F: Floats, b: Floats, *, tol: float, max_iter: int) ->
     low = F.min(axis=0)
     reach = np.maximum(F.max(axis=0) - low, 1e-300)
     T, target = (F - low) / reach, (b - low) / reach
-    C = max(float(T.sum(axis=1).max()), 1e-300)
+    C = max(float(T.sum(axis=1).max()), 1e-300)  # the constant sum of a row that scaling needs
     rest = C - float(target.sum())
     if target.min() <= 0.0 or rest <= 0.0:
         raise ValueError("Iterative scaling has no positive targets here.")  # b outside: see caller
@@ -92,11 +92,12 @@ def gis(problem: Moments, F: Floats, b: Floats, *, tol: float, max_iter: int) ->
         if np.abs(point.gradient).max() <= tol:
             return DualSolution(point, n_iter, True)
         with np.errstate(divide="ignore"):
-            step = np.log(target / (T.T @ point.prob)) / C
+            step = np.log(target / (T.T @ point.prob)) / C  # λ_j += (1/C) log(b_j / E_p[F_j])
+            # and of the spare feature C − Σ F_j
             slack = np.log(rest / float(spare @ point.prob)) / C if spare.any() else 0.0
         if not np.isfinite(step).all() or not np.isfinite(slack):
             break
-        lam += (step - slack) / reach
+        lam += (step - slack) / reach  # the spare's λ, taken into the others
         point = evaluate(problem, lam * problem.scale)
     return DualSolution(point, max_iter, bool(np.abs(point.gradient).max() <= tol))
 

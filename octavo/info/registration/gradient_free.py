@@ -99,6 +99,7 @@ def cross_entropy_search(
         values = np.array([ledger(draw) for draw in draws])
         elite = draws[np.argsort(values, kind="stable")[:n_elite]]
         centre = elite.mean(axis=0)
+        # smoothed, as a spread that collapses ends the search too early
         width = SMOOTHING * elite.std(axis=0, ddof=1) + (1.0 - SMOOTHING) * width
         if (width <= tol * spread).all():
             return True

@@ -81,7 +81,7 @@ class PixelPairs:
         turn = np.deg2rad(angle)
         R = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
         points = self.places[:, None, :] + self.offsets[None]
-        turned = points @ R.T + self.centre + shift
+        turned = points @ R.T + self.centre + shift  # about the centre, then shifted
         values = map_coordinates(image, turned.reshape(-1, 2).T, order=1, mode="nearest")
         return values.reshape(len(self.places), len(self.offsets))
 

@@ -39,7 +39,7 @@ def kernel_scatter(K: Floats, codes: Indices, n_classes: int) -> Scatter:
     sizes = H.sum(axis=0)
     means = (K @ H) / sizes
     apart = K - means[:, codes]
-    return Scatter(means, apart @ apart.T, sizes)
+    return Scatter(means, apart @ apart.T, sizes)  # Σ_c K_c (I − 1/l_c) K_cᵀ
 
 
 def discriminant_directions(scatter: Scatter, reg: float) -> Floats:
@@ -59,6 +59,7 @@ def discriminant_directions(scatter: Scatter, reg: float) -> Floats:
     share = scatter.sizes / scatter.sizes.sum()
     apart = scatter.means - (scatter.means @ share)[:, None]
     between = apart * np.sqrt(scatter.sizes)  # M = between betweenᵀ, of rank n_classes - 1
+    # Eq. (5.2) has N⁻¹M, which is not symmetric; betweenᵀ N⁻¹ between is
     solved = cho_solve(factor, between)
     values, vectors = eigh(between.T @ solved)
     kept = np.argsort(-values)[: n_classes - 1]
@@ -205,7 +206,8 @@ class KernelFisherDiscriminant(
     def _scores(self, X: Any) -> Floats:
         """Return log prior - ½ Mahalanobis distance + what all classes share."""
         Z = self.transform(X)
-        pull = np.linalg.solve(self.covariance_, self.means_.T)
+        pull = np.linalg.solve(self.covariance_, self.means_.T)  # S_w⁻¹ μ_c
+        # Eq. (5.3) for two classes of one size
         bias = np.log(self.priors_) - 0.5 * np.einsum("ck,kc->c", self.means_, pull)
         return Z @ pull + bias
 

@@ -128,8 +128,10 @@ class MonomialFeatureMap(TransformerMixin, SoundEstimator):
                 f"{MOST_FEATURES}; use a lower degree or the kernel itself."
             )
         powers = monomial_powers(n_variables, self.degree)
+        # Section 4.3: root of the multinomial coefficient
         self.weights_ = multinomial_roots(powers, self.degree)
         if self.coef0 > 0.0:
+            # θ is one more variable √θ: its power is half
             self.weights_ = self.weights_ * float(self.coef0) ** (0.5 * powers[:, -1])
         self.powers_ = powers[:, :d]
         self.n_output_features_ = size

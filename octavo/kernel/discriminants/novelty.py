@@ -37,6 +37,7 @@ def leading_coefficients(K: Floats, n_components: int | None) -> tuple[Floats, F
     values, vectors = eigh(K, subset_by_index=(first, n - 1))
     values, vectors = values[::-1], vectors[:, ::-1]
     kept = values > n * np.finfo(float).eps * max(float(values[0]), 1e-300)
+    # α = v/√λ: a unit direction in feature space
     return vectors[:, kept] / np.sqrt(values[kept]), values[kept]
 
 
@@ -159,6 +160,7 @@ class KernelPCANovelty(KernelRows, OutlierMixin, SoundEstimator):
         """Return squared distances: ‖φ - m‖² + ‖y‖² - 2‖y‖², at least 0 but for rounding."""
         projections = self._means.rows(K) @ self.dual_coef_
         squares = self._means.squares(diagonal, K)
+        # Section 5.4, with +yᵀy where its middle line prints −
         apart = squares - np.einsum("nk,nk->n", projections, projections)
         # what the sums above round away is no distance
         noise = ROUNDING * (

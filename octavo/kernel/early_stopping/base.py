@@ -168,7 +168,7 @@ class StoppedKernelMachine(MultiOutputMixin, RegressorMixin, SoundEstimator):
         if spectrum.is_whole:
             return chosen_ridge(Masses(values, np.ones(n)), Masses(values, squares), n)[0], 0.0
         image = to_numpy(K @ target).astype(np.float64) / n
-        sums = (
+        sums = (  # what the listed eigenvectors leave of tr, of y'y, y'Ky and y'K²y
             (n - len(values), spectrum.rest, spectrum.rest_square),
             (
                 y @ y - squares.sum(),

@@ -89,13 +89,15 @@ def stopping_bounds(
     if method not in ("descent", "ridge"):
         raise ValueError(f'method must be "descent" or "ridge", got {method!r}.')
     grown = np.minimum(1.0, times[:, None] * values)
+    # Theorem 1(a); Proposition 5(a)
     upper = 4.0 / (np.e * times) if method == "descent" else 2.0 / times
-    critical = 12.0 * radius_square(values, 0.0, n, THEORY * sigma)
+    critical = 12.0 * radius_square(values, 0.0, n, THEORY * sigma)  # Theorem 1(b)
     return StoppingBounds(
         upper,
         critical if method == "descent" else np.inf,
+        # part (c) as its proof has it: min(1, ηλ) squared
         sigma**2 / (4.0 * n) * (grown**2).sum(axis=1),
-        sigma**2 / (4.0 * n) * grown.sum(axis=1),
+        sigma**2 / (4.0 * n) * grown.sum(axis=1),  # and as it is printed
     )
 
 
@@ -127,6 +129,7 @@ def polynomial_decay_rate(n: int, sigma: float, beta: float) -> float:
     beta = check_positive(beta, "beta")
     if not beta > 0.5:
         raise ValueError(f"beta must be above 1/2, or the eigenvalues have no sum; got {beta:g}.")
+    # Corollary 3, with ε = σ/√n
     return float((sigma / np.sqrt(n)) ** (4.0 * beta / (2.0 * beta + 1.0)))
 
 
@@ -156,4 +159,4 @@ def finite_rank_rate(n: int, sigma: float, rank: int) -> float:
     """
     n, sigma = check_count(n, np.zeros(0)), check_positive(sigma, "sigma")
     rank = check_count(rank, np.zeros(0))
-    return sigma**2 * rank / n
+    return sigma**2 * rank / n  # Corollary 4

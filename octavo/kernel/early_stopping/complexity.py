@@ -111,6 +111,7 @@ def rademacher_squares(values: Floats, rest: float, squares: Floats, n: int) -> 
     tails = np.append(np.cumsum(values[::-1])[::-1], 0.0) + rest  # sum of λ_i from each i on
     above = np.searchsorted(-values, -squares, side="left")  # eigenvalues above ε²
     capped = np.where(above > 0, above * np.where(np.isfinite(squares), squares, 0.0), 0.0)
+    # Eq. (4): ε² for the eigenvalues above it, λ_i for the others
     return (capped + tails[above]) / n
 
 
@@ -135,7 +136,7 @@ def time_of_rule(
 
     if np.ndim(steps) > 0:
         etas = np.cumsum(np.asarray(steps, dtype=np.float64))[:longest]
-        return int(np.argmin(np.append(goes_on(etas), False)))
+        return int(np.argmin(np.append(goes_on(etas), False)))  # Eq. (6)
     radius = radius_square(values, rest, n, scale)
     guess = 1.0 / max(radius * float(steps), 1e-300)  # 1/η_{T+1} <= ε² <= 1/η_T
     if guess > longest + 2:
@@ -324,4 +325,4 @@ def ridge_nu(eigs: Any, n: int, sigma: float, constant: float | str = "theory") 
     square = radius_square(values, 0.0, n, scale)
     if not square > 0.0:
         raise ValueError("All eigenvalues are zero: every penalty gives the same fit.")
-    return 1.0 / square
+    return 1.0 / square  # Eq. (18): ν is 1/ε² at the critical radius

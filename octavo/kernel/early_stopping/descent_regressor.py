@@ -375,6 +375,7 @@ class KernelGDRegressor(CallbackSupportMixin, StoppedKernelMachine):
 
     def _scale_of_rule(self, sigma: float) -> float:
         constant = THEORY if isinstance(self.constant, str) else float(self.constant)
+        # c σ/B: targets over B have ||f*|| at most one, and noise of σ/B
         return constant * sigma / float(self.hilbert_radius)
 
     def _spectrum_and_noise(self, problem: Problem) -> tuple[Spectrum, Floats]:
@@ -515,8 +516,9 @@ class KernelGDRegressor(CallbackSupportMixin, StoppedKernelMachine):
         ]
         self.risk_curve_ = _columns([f.curve for f in found], problem)
         times = [stop_on_curve(f.curve, self.mode) for f in found]
-        if not self.refit:
+        if not self.refit:  # Eq. (14)
             return times, Half(train, found)
+        # refitted on all rows for the same η, where the paper keeps half of them
         return [same_travel(steps, f.steps, t, self.max_iter) for f, t in zip(found, times)], None
 
     def _by_folds(self, problem, steps, rng):
@@ -555,7 +557,7 @@ class KernelGDRegressor(CallbackSupportMixin, StoppedKernelMachine):
         self.df_ = _one(np.array([freedom[t] for t in times]), single, K)
         with np.errstate(divide="ignore"):
             if np.ndim(steps) == 0:
-                squares = 1.0 / (float(steps) * np.arange(self.max_iter + 1))
+                squares = 1.0 / (float(steps) * np.arange(self.max_iter + 1))  # ε = η^(−1/2)
             else:
                 squares = 1.0 / np.append(0.0, np.cumsum(steps)[: self.max_iter])
         complexity = rademacher_squares(spectrum.values, spectrum.rest, squares, spectrum.n)

@@ -85,6 +85,7 @@ def rice_variance(x: Any, y: Any) -> float:
     0.5
     """
     _, target = _sorted_line(x, y)
+    # differences have twice the variance
     return float((np.diff(target) ** 2).sum() / (2 * (len(target) - 1)))
 
 
@@ -119,6 +120,7 @@ def gasser_variance(x: Any, y: Any) -> float:
         a = np.where(gap > 0.0, (place[2:] - place[1:-1]) / gap, 0.5)
     b = 1.0 - a
     pseudo = a * target[:-2] + b * target[2:] - target[1:-1]
+    # pseudo-residuals scaled to unit variance
     return float((pseudo**2 / (a**2 + b**2 + 1.0)).mean())
 
 
@@ -155,6 +157,7 @@ def smoother_variance(y: Any, W: Any) -> float:
     check_squares(smoother, "W")
     check_squares(target[:, None], "y")
     left = float(((target - smoother @ target) ** 2).sum())
+    # of Hall and Marron: E|y − Wy|² = σ² tr (1 − W)'(1 − W) but for bias
     freedom = n - 2.0 * float(np.trace(smoother)) + float((smoother**2).sum())
     if not freedom > 1e-10 * n:
         raise ValueError(
@@ -243,6 +246,7 @@ def _nadaraya_watson(X: Floats, y: Floats, bandwidth: float | None) -> tuple[flo
         left, trace, square = _residuals(weights, y)
         if trace > _MOST_FREEDOM * n:
             break
+        # generalised cross-validation, as the paper names no bandwidth
         best = min(best, (left / (1.0 - trace / n) ** 2, left, n - 2.0 * trace + square))
         np.square(weights, out=weights)  # h becomes h/√2
     return best[1], best[2]
@@ -306,6 +310,7 @@ def chosen_ridge(
     squares = on_y**2 @ energy.weights
     traces = (1.0 - left) @ spectrum.weights
     freedom = left**2 @ spectrum.weights
+    # generalised cross-validation
     scores = np.where(traces <= _MOST_FREEDOM * n, squares / (1.0 - traces / n) ** 2, np.inf)
     known = max(int(np.sum(nus[:, 0] <= most)), 1)
     best = int(np.argmin(scores[:known]))

@@ -158,7 +158,7 @@ class StoppedKernelRidge(StoppedKernelMachine):
         nus = []
         for sigma in sigmas:
             square = radius_square(values, 0.0, n, constant * sigma / float(self.hilbert_radius))
-            nus.append(min(1.0 / square, most) if square > 0.0 else most)
+            nus.append(min(1.0 / square, most) if square > 0.0 else most)  # Eq. (18)
         if any(nu >= most for nu, y_j in zip(nus, problem.Y.T) if y_j.any()):
             warnings.warn(
                 "The noise was taken to be next to nothing, so that the fit interpolates; give "
@@ -170,10 +170,10 @@ class StoppedKernelRidge(StoppedKernelMachine):
         self._keep(problem, [p.ridge_coefficients(nu) for p, nu in zip(paths, nus)])
         single, all_nus = problem.is_single, np.array(nus)
         shrunk = all_nus[:, None] * values
-        freedom = (shrunk / (1.0 + shrunk)).sum(axis=1)
+        freedom = (shrunk / (1.0 + shrunk)).sum(axis=1)  # tr (1 + (νλ)⁻¹)⁻¹
         for name, found in (
             ("nu_", all_nus),
-            ("alpha_", n / all_nus),
+            ("alpha_", n / all_nus),  # ½n⁻¹|y − f|² + ½ν⁻¹|f|²: the usual penalty is n/ν
             ("df_", freedom),
             ("sigma_", sigmas * problem.scale),
         ):

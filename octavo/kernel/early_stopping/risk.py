@@ -137,6 +137,7 @@ def bias_variance(eigs: Any, z_star: Any, sigma: float, steps: Any) -> BiasVaria
     n_steps, n = _length(checked_steps), len(values)
     sizes = _plain(checked_steps)
     bias = decayed_sums(values, sizes, n_steps, coordinates**2, power=2) / n
+    # Lemma 6, both terms
     return BiasVariance(bias, sigma**2 / n * fitted_squares(values, sizes, n_steps))
 
 
@@ -202,6 +203,7 @@ def ridge_exact_risk(eigs: Any, z_star: Any, sigma: float, nus: Any) -> np.ndarr
     if inverse.ndim != 1 or not (inverse > 0.0).all():
         raise ValueError("nus must be positive numbers in one row.")
     left = 1.0 / (1.0 + inverse[:, None] * values)  # what shrinkage leaves of a residual
+    # Lemma 12
     return (left**2 @ coordinates**2 + sigma**2 * ((1.0 - left) ** 2).sum(axis=1)) / len(values)
 
 

@@ -98,6 +98,7 @@ def held_out(
     curve = np.empty(n_steps + 1)
     for times in row_chunks(n_steps + 1, len(path.values), megabytes=16.0):
         rows = factor_rows(path.values, steps, np.arange(n_steps + 1)[times])
+        # |K c_t − y|² from moments alone: no prediction is formed
         curve[times] = np.einsum("tk,tk->t", rows @ moment, rows) - 2.0 * rows @ cross
     return HeldOut((curve + y[test] @ y[test]) / len(test), path, steps)
 

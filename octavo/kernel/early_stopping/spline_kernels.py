@@ -82,6 +82,7 @@ class SobolevKernel:
             ) / float(factorial(m - 1) ** 2)
         if self.polynomials:
             product = x[:, None] * y[None, :]
+            # polynomials that the derivatives at zero rule out
             values = values + sum(product**j / float(factorial(j) ** 2) for j in range(self.order))
         return values
 
@@ -159,4 +160,4 @@ def sobolev_eigenvalues(n_terms: int) -> np.ndarray:
     """
     if not 1 <= n_terms <= 10**7 or n_terms != int(n_terms):
         raise ValueError(f"n_terms must be a whole number of 1 to 10,000,000, got {n_terms!r}.")
-    return 1.0 / ((np.arange(1, n_terms + 1) - 0.5) * np.pi) ** 2
+    return 1.0 / ((np.arange(1, n_terms + 1) - 0.5) * np.pi) ** 2  # of sin((k − ½)πx)

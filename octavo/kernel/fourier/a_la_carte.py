@@ -116,7 +116,7 @@ class SpectrumObjective:
         sizes = self._member @ (by_size[:m] + by_size[m:])
         nu = spectrum.weights
         gradient = Spectrum(
-            self._member @ by_frequency,
+            self._member @ by_frequency,  # ∂w/∂µ_q = 1
             self._member @ (by_frequency * self.u),  # ∂w/∂D_q = u
             np.divide(2.0 * sizes, nu, out=np.zeros_like(nu), where=nu != 0.0),
             alpha * float(fit.slope.mean()),  # by log λ

@@ -112,9 +112,11 @@ def construct(
             X, target, frequencies, phases, alpha, basis, prune * float(np.ptp(target))
         )
         for rows in row_chunks(len(f), max(1, len(fit.coef)), megabytes=16.0):
+            # f of the next pass, for its residuals
             f[rows] = feature_map(X[rows], frequencies, phases, basis) @ fit.coef + fit.intercept
         if stop:
             break
+    # back to the unit and offset of y
     ridge = RidgeFit(
         scale * fit.coef, offset + scale * (fit.intercept - 1.0), fit.alpha, fit.score * scale**2
     )

@@ -207,6 +207,7 @@ class SpectralSampler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SoundEs
         phase = safe_sparse_dot(X, self.random_weights_)
         scale = np.sqrt(2.0 / self.n_components)  # E 2 cos(w·x + b) cos(w·x' + b) = k(x, x')
         if self.paired:
+            # sin sin + cos cos = cos of the difference
             return np.hstack([np.sin(phase), np.cos(phase)]) * phase.dtype.type(scale)
         phase += self.random_offset_
         np.cos(phase, phase)

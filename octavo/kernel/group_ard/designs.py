@@ -48,6 +48,7 @@ class Posterior(NamedTuple):
 
     def covariance(self) -> Floats:
         """Return the covariance of the columns in use."""
+        # cov(θ | y) = σ² R B⁻¹ R, without the inverse
         half = solve_triangular(self.factor, np.diag(self.root), lower=True)
         return self.sigma2 * half.T @ half
 
@@ -131,7 +132,7 @@ class LinearDesign:
                 theta[order] = cho_solve((factor, True), self._transposed(residual)[order])
                 residual = residual - self._image(theta)
         left = freedom(self.n, m, self.fit_intercept, "columns")
-        return float(residual @ residual) / left
+        return float(residual @ residual) / left  # σ̂² by least squares, as in Section 4.2
 
     def split(self, train: Indices, test: Indices) -> tuple[Self, Any, Floats]:
         """Return the design of some rows, and other rows with their targets."""
@@ -157,7 +158,7 @@ class LinearDesign:
         if isinstance(self.evidence, GramEvidence):
             return Posterior(columns[at.columns], at.root, at.factor, solution.sigma2)
         scaled = self.evidence.G[:, at.columns] * at.root
-        B = scaled.T @ scaled
+        B = scaled.T @ scaled  # B = σ²I + R GᵀG R, m × m in place of Σ's n × n
         B.flat[:: len(B) + 1] += solution.sigma2
         return Posterior(columns[at.columns], at.root, cholesky(B, lower=True), solution.sigma2)
 
@@ -198,6 +199,7 @@ class KernelDesign:
 
     def predict(self, queries: Floats, solution: Solution) -> Floats:
         """Return predictions from the kernels of queries with the training samples."""
+        # Σ λ_i K_i(x, ·) Σ⁻¹y: Eq. (5) in kernels
         return np.tensordot(solution.lam, queries, axes=1) @ self.weights(solution) + self.y_mean
 
 

@@ -221,6 +221,7 @@ class GroupVarianceRegressor(CallbackSupportMixin, RegressorMixin, SoundEstimato
             own = gradient[: len(self.lambda_)]
             self.kkt_violation_ = float(kkt_violations(self.lambda_, own).max())
             constant = 0.5 * design.n * np.log(2.0 * np.pi)
+            # Eq. (4) without its penalty is minus this, up to the constant
             self.log_marginal_likelihood_ = float(-at.half_logdet - 0.5 * at.fit - constant)
         else:
             self.kkt_violation_, self.log_marginal_likelihood_ = 0.0, np.inf
@@ -305,6 +306,7 @@ class GroupVarianceRegressor(CallbackSupportMixin, RegressorMixin, SoundEstimato
         mean = cross @ self.dual_coef_ + self.intercept_
         if not return_std:
             return mean
+        # the posterior variance of f: prior less what the samples explain
         prior = self.lambda_ @ self.stack_.diagonals(X)
         half = solve_triangular(self._factor, cross.T, lower=True)
         spread = np.maximum(prior - np.einsum("ij,ij->j", half, half), 0.0)

@@ -135,13 +135,14 @@ class GramEvidence:
         B = self.gram[np.ix_(used, used)] if len(used) < len(variances) else self.gram.copy()
         B *= root
         B *= root[:, None]
-        B.flat[:: len(used) + 1] += sigma2
+        B.flat[:: len(used) + 1] += sigma2  # B = σ²I + R GᵀG R
         factor = _lower(B)
         z = _solve(factor, root * self.moments[used])
+        # det Σ = σ^(2(n − m)) det B
         half_logdet = float(np.log(factor.diagonal()).sum()) + 0.5 * (self.n - len(used)) * np.log(
             sigma2
         )
-        fit = max((self.energy - float(z @ z)) / sigma2, 0.0)
+        fit = max((self.energy - float(z @ z)) / sigma2, 0.0)  # yᵀWy by Woodbury's identity
         return Factored(lam, sigma2, half_logdet, fit, factor, z, used, root)
 
     def slopes(self, state: Factored) -> Slopes:

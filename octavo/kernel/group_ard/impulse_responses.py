@@ -55,6 +55,7 @@ def prior_root(n_lags: int, decay: float | None) -> Floats:
     if decay is None:
         return np.eye(n_lags)
     lags = np.arange(n_lags)
+    # P_st = β^max(s, t), Cholesky's factor of it scales the lags
     prior = np.power(decay, np.maximum(lags, lags[:, None]), dtype=np.float64)
     return np.asarray(np.linalg.cholesky(prior), dtype=np.float64)
 

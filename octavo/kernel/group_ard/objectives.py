@@ -77,7 +77,7 @@ class VarianceObjective:
         half_logdet = at.half_logdet if self.logdet else 0.0
         penalty = float(self.costs @ lam)
         size = abs(half_logdet) + 0.5 * self.evidence.energy / sigma2 + penalty
-        return half_logdet + 0.5 * at.fit + penalty, 8.0 * _EPS * size, Point(at)
+        return half_logdet + 0.5 * at.fit + penalty, 8.0 * _EPS * size, Point(at)  # Eq. (4)
 
     def parts(self, point: Point) -> tuple[Floats, Floats]:
         """Return tr(W K_i) and yᵀW K_i W y, the noise's K_0 = I last where it is free."""
@@ -104,9 +104,11 @@ class VarianceObjective:
         self.parts(point)
         assert point.slopes is not None
         groups = which[which < self.evidence.n_groups]
+        # tr(WK_iWK_j) and aᵀK_iWK_ja
         T, C = self.evidence.curvature(point.factored, point.slopes, groups)
         if len(groups) < len(which):
             T, C = self._with_noise(point, groups, T, C)
+        # Hessian of Eq. (4): log det is concave in λ, so its own part is negative
         return (C - 0.5 * T, C) if self.logdet else (C, C)
 
     def _with_noise(
@@ -137,6 +139,7 @@ def duality_gap(objective: VarianceObjective, point: Point, value: float) -> flo
     square = max((at.fit - float(at.lam @ energies)) / at.sigma2, 0.0)  # ‖Wy‖²
     held = energies > 0.0
     largest = float(np.sqrt((2.0 * objective.costs[held] / energies[held]).min(initial=np.inf)))
+    # the multiple of Wy that is best, or the longest that is feasible
     best = at.fit / (at.sigma2 * square) if square > 0.0 else 0.0
     scale = min(largest, best)
     return max(value - (scale * at.fit - 0.5 * at.sigma2 * scale**2 * square), 0.0)

@@ -146,6 +146,7 @@ def zero_probability(theta_norm, k, n, sigma2, gamma, method="pard"):
     norm, k, n, sigma2, gamma = _numbers(
         _LOWEST | {"gamma": 0.0}, theta_norm=theta_norm, k=k, n=n, sigma2=sigma2, gamma=gamma
     )
+    # ls² n/σ² is χ² of k, off centre by ‖θ‖² n/σ²
     return chndtr(_threshold(k, sigma2 / n, gamma, method), k, norm**2 * n / sigma2)
 
 
@@ -180,6 +181,7 @@ def _one_mse(norm: float, k: float, noise: float, gamma: float, method: str) -> 
     length = v * np.sqrt(noise)
     variance = _variance(length, k, noise, gamma, method)
     with np.errstate(invalid="ignore"):
+        # Λ/(Λ + σ²/n): Eq. (5) where GᵀG = nI
         shrunk = np.where(np.isinf(variance), 1.0, variance / (variance + noise)) * length
     error = shrunk**2 - 2.0 * shrunk * norm * _bessel_ratio(k, v * shift)
     density = _chi_density(v, k, shift)

@@ -76,7 +76,7 @@ def primal_group_lasso(
     assert isinstance(evidence, (GramEvidence, WideEvidence))
     apply, moments, largest = _quadratic(evidence)
     blocks, sigma2 = _Blocks(evidence.columns.widths), objective.sigma2
-    weights = np.sqrt(2.0 * objective.costs)
+    weights = np.sqrt(2.0 * objective.costs)  # γ_GL = √(2γ), Proposition 3
     length = sigma2 / largest
 
     def value(theta: Floats, image: Floats) -> float:
@@ -98,4 +98,4 @@ def primal_group_lasso(
         values.append(value(theta, apply(theta)))
         if step() or np.linalg.norm(moved) <= tol * np.linalg.norm(theta):
             break
-    return blocks.norms(theta) / weights, values
+    return blocks.norms(theta) / weights, values  # λ_i = ‖θ_i‖/√(2γ)

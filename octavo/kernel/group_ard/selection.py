@@ -72,7 +72,7 @@ def gamma_grid(kappa, n_gammas=30):
     >>> gamma_grid(2.0, 4).tolist()
     [0.005, 0.5, 50.0, 5000.0]
     """
-    grid = np.logspace(-2.0, 4.0, n_gammas) / kappa
+    grid = np.logspace(-2.0, 4.0, n_gammas) / kappa  # the grid of Section 4.2
     if not np.isfinite(grid).all():
         raise ValueError(f"kappa is too small: 10⁴/kappa is not a number, got {kappa!r}.")
     return grid

@@ -59,7 +59,7 @@ def equal_variance(evidence: Evidence, sigma2: float) -> float:
 
     def value(log_kappa: float) -> float:
         at = evidence.factored(np.exp(log_kappa) * alive, sigma2)
-        return at.half_logdet + 0.5 * at.fit
+        return at.half_logdet + 0.5 * at.fit  # Eq. (6)
 
     middle = float(np.log(guess))
     found = minimize_scalar(
@@ -116,6 +116,7 @@ def _fixed_point(
             sigma2 *= float(np.sqrt(pull[-1] / growth[-1]))
             growth, pull = growth[:-1], pull[:-1]
         with np.errstate(divide="ignore", invalid="ignore"):
+            # Eq. (8) is the fixed point
             lam = lam * np.where(growth > 0.0, np.sqrt(pull / growth), 0.0)
         share = lam * objective.evidence.sizes
         lam = np.where(share > _PRUNE * share.max(initial=0.0), lam, 0.0)
@@ -139,7 +140,9 @@ def _reweighted(
         if objective.free_noise:
             sigma2 *= float(np.sqrt(energies[-1] / traces[-1]))
             traces = traces[:-1]
+        # the slope of ½ log det at λ, by group
         costs = 0.5 * traces * objective.logdet + objective.costs
+        # Eq. (12) with weights of its own
         convex = VarianceObjective(objective.evidence, costs, sigma2, logdet=False)
         lam = nonnegative_newton(convex, lam, tol=1e-6, max_iter=50).x
         x = objective.joined(lam, sigma2)

@@ -157,6 +157,7 @@ class FeaturePoints:
             return xp.min(self.distances(rows, targets), axis=0)
         largest = xp.max(self._partial_exponents(rows, targets), axis=0) + self._exponents[rows]
         zero = xp.zeros_like(largest)
+        # k(x, x) + k(c, c) − 2k(x, c) where both are one
         apart = 2.0 - 2.0 * xp.exp(xp.where(largest < 0.0, largest, zero))
         return xp.where(apart > self.noise, apart, zero)
 

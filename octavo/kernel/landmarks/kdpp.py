@@ -51,7 +51,7 @@ def _drop_row(L, k, r):
     for c in range(r, k - 1):
         x = v[c - r]
         d = np.sqrt(L[c, c] ** 2 + x * x)
-        cos, sin = d / L[c, c], x / L[c, c]
+        cos, sin = d / L[c, c], x / L[c, c]  # a rank-one update by rotations
         L[c, c] = d
         for i in range(c + 1, k - 1):
             L[i, c] = (L[i, c] + sin * v[i - r]) / cos

@@ -76,7 +76,7 @@ class Potential:
 
     def draw(self, rng: np.random.RandomState, size: int) -> tuple[np.ndarray, np.ndarray]:
         """Draw rows with probability D/φ (lines 10 and 11), with replacement; also return D."""
-        cumulative = np.cumsum(self.sums)
+        cumulative = np.cumsum(self.sums)  # in two levels: first a block, then a row in it
         # Rounding must not lead beyond the last row that has a distance, here and below.
         u = np.minimum(rng.uniform(size=size) * cumulative[-1], np.nextafter(cumulative[-1], 0.0))
         blocks = np.searchsorted(cumulative, u, side="right")
@@ -136,6 +136,7 @@ def _accepted(
     u = rng.uniform(size=size)
     if size == 1 and not pending:  # nothing has changed since: the draw stands
         return [int(proposals[0])], 1
+    # distances to what was accepted since
     near = points.between(proposals, np.concatenate([pending, proposals]).astype(np.int64))
     accepted: list[int] = []
     active = list(range(len(pending)))

@@ -124,6 +124,7 @@ def approximate_leverage(
         floor = 1e-12 * float(values[-1])
         shrunk = xp.where(values > floor, values, xp.ones_like(values) * math.inf)
     rotated = factor @ vectors  # left singular vectors times singular values
+    # ‖row i of U_K‖², or the ridge form
     return to_numpy(xp.sum(rotated * rotated / shrunk, axis=1)).astype(np.float64)
 
 

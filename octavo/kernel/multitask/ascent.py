@@ -105,18 +105,20 @@ class SharedDual:
     def values(self, m: int) -> Floats:
         """Return the decision values of a task's rows, without a free offset."""
         block = self.blocks[m]
+        # ŝ(d) of Algorithm 1, step 3a
         switches = switch_means(self.energy[block.places], self.alpha)
-        f = block.values(switches, self.responses[m])
+        f = block.values(switches, self.responses[m])  # Σ_d ŝ(d) ŷ_t(d), Section 7
         if self.bias_variance:
             f = f + self.bias_variance * self.totals[m].sum()
         return f if self.communal is None else f + self.field[self.rows[m]]
 
     def objective(self) -> float:
         """Return J, 0 at β = 0."""
+        # J(λ) of Section 7, with D log(α + 1) as in Section 10: print has MD there
         value = sum(loss.value(beta) for loss, beta in zip(self.losses, self.betas))
         value -= float(potential(self.energy, self.alpha).sum())
         value -= 0.5 * self.bias_variance * sum(float(t.sum()) ** 2 for t in self.totals)
-        if self.communal is not None:
+        if self.communal is not None:  # the communal kernel of Section 8
             value -= 0.5 * float(np.concatenate(self.totals) @ self.field)
         return value
 
@@ -140,11 +142,13 @@ class SharedDual:
             first, second = np.ones_like(s), bound_curvature(energy, self.alpha)
         else:  # d²φ
             first, second = s, s * (1.0 - s)
+        # Algorithm 1, step 3b
         Q = block.curvature(first, second, self.responses[m], exact=bound or self.exact)
         if self.bias_variance:
             Q += self.bias_variance
         if self.communal is not None:
             Q = Q + self.communal[self.rows[m], self.rows[m]]
+        # the program of step 3b, moved to start from β
         new = loss.ascend(Q, beta, standing.gradient, max(_INNER * standing.gap, 0.5 * ignore))
         self._move(m, new, whole=bound)
 
@@ -205,12 +209,13 @@ class SharedDual:
         gaps, offsets = self.gaps()
         for _ in range(max_sweeps):
             target = tol * self._scale(float(gaps.sum()))
-            if gaps.sum() <= target:
+            if gaps.sum() <= target:  # in place of step 4's ||λ − λ̃|| ≤ ϖ||λ||
                 break
             # A curvature that is nearly right is cheap, and right enough but for the last digits.
             self.exact = len(history) >= _NEARLY or gaps.sum() <= _LAST * target / tol
             # From the worst task on: what the others see is up to date then.
             for m in np.argsort(-gaps, kind="stable"):
+                # step 3, one task after another
                 self.improve(int(m), 0.25 * target / len(gaps), method == "bound")
             self._refresh()
             gaps, offsets = self.gaps()

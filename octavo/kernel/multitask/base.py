@@ -231,6 +231,7 @@ class SwitchedMachines(TaskMachines):
         by_task = np.array([fit.switches[block.places] for block in problem.blocks])
         shared = problem.n_switches == n_columns
         self.switches_ = fit.switches if shared else by_task
+        # halfway between the least mean, 1/(1 + α), and 1
         keep = 0.5 * (1.0 + 1.0 / (1.0 + self.alpha))
         self.selected_ = self.switches_ > keep
         self.tasks_ = tasks.names
@@ -262,7 +263,7 @@ class SwitchedMachines(TaskMachines):
         rows, beta = self._rows[m][used], self._totals[m][used]
         if self._is_precomputed():
             K = X[:, :, rows] if which is None else X[:, which][:, :, rows]
-            return self._by_task[m] @ (K @ beta) + self.intercept_[m]
+            return self._by_task[m] @ (K @ beta) + self.intercept_[m]  # Section 7
         part = X if which is None else X[which]
         values = np.full(part.shape[0], self.intercept_[m])
         if not len(used):

@@ -161,14 +161,14 @@ class MEDIsingStructure(TaskMachines):
         n_rows, n_nodes = X.shape
         places = pair_places(n_nodes)
         others = [np.flatnonzero(np.arange(n_nodes) != m) for m in range(n_nodes)]
-        blocks = [
+        blocks = [  # the pair's one switch in both machines (Section 12)
             FeatureBlock(np.ascontiguousarray(X[:, other]), places[m, other])
             for m, other in enumerate(others)
         ]
         rows = np.arange(n_rows)
         problem = Problem(
             blocks,
-            [2.0 * X[:, m] - 1.0 for m in range(n_nodes)],
+            [2.0 * X[:, m] - 1.0 for m in range(n_nodes)],  # labels ±1 of x in {0, 1}
             TaskRows([rows] * n_nodes, None),
             n_nodes * (n_nodes - 1) // 2,
         )

@@ -159,13 +159,14 @@ class SquaredLoss:
     def stand(self, beta: Floats, f: Floats) -> Standing:
         """Return the gradient, and the gap C/2 Σ (y − f − b − β/C)²."""
         gradient = self.y - f - beta / self.C
+        # the square's own optimum, by its slope in b
         offset = float(self.C @ gradient / self.C.sum()) if self.offset else 0.0
         left = gradient - offset
         return Standing(gradient, offset, 0.5 * float(self.C @ (left * left)))
 
     def ascend(self, Q: Any, beta: Floats, gradient: Floats, tol: float) -> Floats:
         """Return the solution of the normal equations, with Σ of the step zero for an offset."""
-        factor = cho_factor(Q + np.diag(1.0 / self.C), lower=True)
+        factor = cho_factor(Q + np.diag(1.0 / self.C), lower=True)  # (Q + 1/C) δ = gradient − b
         step = cho_solve(factor, gradient)
         if self.offset:
             ones = cho_solve(factor, np.ones_like(beta))
@@ -181,14 +182,14 @@ def _product(Q: Any, total: Floats) -> Floats:
 
 def hinge_loss(y: Floats, C: Floats, margin: float, offset: bool) -> BoxLoss:
     """Return the dual of C Σ max(0, margin − y f) for labels of ±1 (Section 5.1)."""
-    bound = y * C
+    bound = y * C  # 0 ≤ λ ≤ C, for β = yλ
     return BoxLoss(margin * y, np.minimum(bound, 0.0), np.maximum(bound, 0.0), y.size, offset)
 
 
 def tube_loss(y: Floats, C: Floats, epsilon: float, offset: bool) -> BoxLoss:
     """Return the dual of C Σ max(0, |y − f| − ε), with two variables a row (Section 9)."""
     zero = np.zeros_like(y)
-    return BoxLoss(
+    return BoxLoss(  # β = λ − λ', a box for each (Section 9)
         np.concatenate([y - epsilon, y + epsilon]),
         np.concatenate([zero, -C]),
         np.concatenate([C, zero]),

@@ -52,6 +52,7 @@ class SwitchedMetric:
         X = check_array(X, accept_sparse="csr", dtype=np.float64)
         Y = X if Y is None else check_array(Y, accept_sparse="csr", dtype=np.float64)
         if self.stack is None:
+            # k_d = x(d)x'(d): the distance is Euclidean after factors √ŝ(d)
             root = np.sqrt(self.switches)
             left, right = (
                 t.multiply(root).tocsr() if hasattr(t, "tocsr") else t * root for t in (X, Y)
@@ -60,7 +61,7 @@ class SwitchedMetric:
         else:
             own = [self._squares(T) for T in (X, Y)]
             cross = np.tensordot(self.switches, stack_block(self.stack, X, Y), axes=1)
-            squares = own[0][:, None] + own[1] - 2.0 * cross
+            squares = own[0][:, None] + own[1] - 2.0 * cross  # Section 7.2
         distances = np.sqrt(np.maximum(squares, 0.0))
         if Y is X:
             np.fill_diagonal(distances, 0.0)

@@ -97,9 +97,11 @@ class PooledMachines(TaskMachines):
         self.task_kernel_scale_ = float(scale)
         ends = np.cumsum([len(rows) for rows in tasks.rows])
         blocks = [
+            # k_m = ω k, among a task's own rows (Section 8)
             KernelBlock(scale * K[None, a:b, a:b], np.array([m]))
             for m, (a, b) in enumerate(zip(ends - np.diff(ends, prepend=0), ends))
         ]
+        # the communal k, between all rows
         problem = Problem(blocks, targets, tasks, count, self.communal_scale * K)
         start = getattr(self, "_betas", None) if self.warm_start else None
         fit = self._solve(problem, start, X, y)
@@ -120,8 +122,10 @@ class PooledMachines(TaskMachines):
         )
         places = self._places(task, X.shape[0])
         coef = np.zeros((len(self.dual_coef_), 1 + len(self._rows)))
+        # Σ_n of Section 8, over the rows of all tasks
         coef[:, 0] = self.communal_scale * self.dual_coef_
         for m, rows in enumerate(self._rows):
+            # and ŝ(m) times the task's own
             own = self.switches_[m] * self.task_kernel_scale_ * self.dual_coef_[rows]
             coef[rows, m + 1] = own
         coef = coef[self.support_]

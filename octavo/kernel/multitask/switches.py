@@ -35,6 +35,7 @@ def potential(energy: Floats, alpha: float) -> Floats:
     """Return φ = log((α + e^q)/(α + 1)), exact near q = 0 and finite for any q (Section 6)."""
     near = np.minimum(energy, _FAR)
     far = np.logaddexp(log_ratio(alpha), energy) - math.log1p(alpha)
+    # no digits lost at small q
     return np.where(energy < _FAR, np.log1p(np.expm1(near) / (1.0 + alpha)), far)
 
 
@@ -45,9 +46,10 @@ def switch_means(energy: Floats, alpha: float) -> Floats:
 
 def bound_curvature(energy: Floats, alpha: float) -> Floats:
     """Return G = tanh(L/2)/(2L) with L = log α − q, which Theorem 1's bound adds along v."""
-    L = log_ratio(alpha) - np.asarray(energy, dtype=np.float64)
+    L = log_ratio(alpha) - np.asarray(energy, dtype=np.float64)  # log g_d of Algorithm 1, step 3a
     small = np.abs(L) < 1e-4
     safe = np.where(small | ~np.isfinite(L), 1.0, L)
+    # tanh's series: G is 1/4 at L = 0
     G = np.where(small, 0.25 - L * L / 48.0 if np.isfinite(L).all() else 0.25, 0.0)
     return np.where(small, G, np.where(np.isfinite(L), np.tanh(0.5 * safe) / (2.0 * safe), 0.0))
 
@@ -123,7 +125,7 @@ def med_penalty(w: Any, alpha: float, form: str = "primal") -> Floats:
     with np.errstate(over="ignore"):
         value = potential(0.5 * a * a, alpha)
         if form == "primal":
-            value = a * np.abs(values) - value
+            value = a * np.abs(values) - value  # φ*(w) = a w − φ at φ'(a) = w
     if not np.isfinite(value).all():
         raise ValueError(f"w is too large: the penalty of {np.abs(values).max():.3g} overflows.")
     return value
@@ -165,6 +167,7 @@ def med_iteration_bound(alpha: float, eps: float) -> int:
         raise ValueError(f"alpha must be a finite number of at least 0, got {alpha}.")
     if not 0.0 < eps < 1.0:
         raise ValueError(f"eps must lie strictly between 0 and 1, got {eps}.")
+    # Theorem 2: log min(1 + 1/α, 2)
     rate = math.log(2.0) if alpha <= 1.0 else math.log1p(1.0 / alpha)
     if rate == 0.0 or math.log(1.0 / eps) / rate > 1e300:
         raise ValueError(f"alpha={alpha:.3g} is so large that the bound says nothing.")

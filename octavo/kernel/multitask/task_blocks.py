@@ -116,6 +116,7 @@ class FeatureBlock:
         times its mean stands for them. Newton's steps are searched along a line, so that J rises
         all the same.
         """
+        # step 3b's K_d + G_d h_d h_d' is x(d)x(d)' (1 + G_d a_d²)
         weights = first + second * response * response
         root = np.sqrt(weights)
         if sp.issparse(self.X):
@@ -182,6 +183,6 @@ class KernelBlock:
         self, first: Floats, second: Floats, response: Floats, *, exact: bool = True
     ) -> Floats:
         """Return the weighted sum of the matrices, and the rank-one term of each."""
-        total = (first @ self._flat).reshape(self.n, self.n)
+        total = (first @ self._flat).reshape(self.n, self.n)  # Algorithm 1, step 3b
         total += (second[:, None] * response).T @ response
         return total

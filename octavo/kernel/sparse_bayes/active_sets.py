@@ -112,11 +112,13 @@ def set_members(active: ActiveSet, chosen: Ints, rows: Floats, jitter: float) ->
 
 def refactor(active: ActiveSet, k: int, S: Floats, g: float, eta: float, tau: float) -> None:
     """Make L and Z anew, as g, η, τ or S have changed."""
+    # Υ = τ K̃'K̃ + diag(η, g K_γγ), above Eq. (8)
     upsilon = tau * active.products[: k + 1, : k + 1]
     upsilon[0, 0] += eta
     upsilon[1:, 1:] += g * active.gram[:k, :k]
     L = safe_cholesky(upsilon)
     active.upsilon[: k + 1, : k + 1] = L
+    # L⁻¹ τK̃'s of Eq. (9)
     active.targets[: k + 1] = solve_lower(L, tau * (active.rows[: k + 1] @ S))
 
 
@@ -126,6 +128,7 @@ def log_marginal(
     """Return log p(S | γ), with the coefficients integrated out: Eq. (8) by way of Eq. (11)."""
     n, m = S.shape
     Z = active.targets[: k + 1]
+    # s'Q⁻¹s of Eq. (8), with Q⁻¹ = τ − τ²K̃Υ⁻¹K̃'
     square = tau * float(np.sum(S * S)) - float(np.sum(Z * Z))
     log_upsilon = 2.0 * float(np.log(np.diagonal(active.upsilon)[: k + 1]).sum())
     log_gram = 2.0 * float(np.log(np.diagonal(active.factor)[:k]).sum())
@@ -211,11 +214,12 @@ def newcomer(
 ) -> Newcomer:
     """Return what the factors would gain by the vector with this row of the kernel."""
     beside = row[active.members[:k]]
-    v = tau * cross[: k + 1]
+    v = tau * cross[: k + 1]  # the new row of Υ
     v[1:] += g * beside
     l, l_gram = np.empty(k + 1), np.empty(k)
     _forward(active.upsilon, k + 1, v, l, 0)
     _forward(active.factor, k, beside, l_gram, 0)
+    # squared pivots: what the newcomer adds to |Υ| and |K_γγ| of Eq. (11)
     d2 = float(tau * cross[k + 1] + g * own - l @ l)
     d2_gram = float(own - l_gram @ l_gram)
     targets = tau * (row @ S) - l @ active.targets[: k + 1]
@@ -253,6 +257,7 @@ def remove(active: ActiveSet, k: int, r: int) -> None:
 
 def log_gain(squares: float, d2: float, d2_gram: float, g: float, n_outputs: int) -> float:
     """Return the gain in log p(S | γ) by a vector, from Eq. (11) and the last rows of L and M."""
+    # by one vector |Q| is d²/(g d²_gram) times what it was
     return 0.5 * squares - 0.5 * n_outputs * (math.log(d2) - math.log(g) - math.log(d2_gram))
 
 
@@ -350,7 +355,7 @@ def move_active(
         The size after the move.
     """
     n, m = move.S.shape
-    which = choose_move(rng.random(), k, n, move.k_max, move.jump)
+    which = choose_move(rng.random(), k, n, move.k_max, move.jump)  # Section 3.2, Step (c)
     if which == STAY:
         return k
     proposed[which] += 1
@@ -360,7 +365,7 @@ def move_active(
         new, own = _proposed_newcomer(active, k, place, move)
         if not (new.d2 > 0.0 and new.d2_gram > 0.0):  # a copy of what is there, but for rounding
             return k
-        squares = float(new.targets @ new.targets)
+        squares = float(new.targets @ new.targets)  # z² of the new row of Z: what s'Q⁻¹s loses
         log_ratio += log_gain(squares, new.d2, new.d2_gram, move.g, m)
     if which != BIRTH:
         r = int(rng.random() * k)

@@ -51,7 +51,7 @@ def rbf_block(A: Floats, B: Floats, widths: Floats) -> Floats:
         A = B = A / widths
     else:
         A, B = A / widths, B / widths
-    return Kernel("rbf", gamma=1.0).block(A, B)
+    return Kernel("rbf", gamma=1.0).block(A, B)  # θ² alone below the square: no factor 2
 
 
 def mean_distance(X: Floats) -> float:
@@ -155,7 +155,7 @@ class WidthKernel(FixedKernel):
         """Propose another width of one feature; None where it lies outside the prior."""
         l = int(rng.integers(len(self.parameters)))
         other = self.parameters.copy()
-        other[l] += self.scales[l].scale * rng.standard_normal()
+        other[l] += self.scales[l].scale * rng.standard_normal()  # Section 3.2: a normal step
         if not self.low <= other[l] <= self.high:
             self.scales[l].record(False)
             return None
@@ -225,6 +225,7 @@ class WeightedKernels(FixedKernel):
                 if np.count_nonzero(other) == 1:
                     return None
                 other[l] = 0.0
+                # prior odds of off and on; the slab's density cancels with the proposal's
                 return Proposal(other, math.log(self.spike / (1.0 - self.spike)), None)
             other[l] = rng.gamma(0.5 * self.a, 2.0 / self.b)
             if not other[l] > 0.0:
@@ -234,6 +235,7 @@ class WeightedKernels(FixedKernel):
             return None
         step = self.scales[l].scale * rng.standard_normal()  # of log g_l: Jacobian g*/g
         other[l] = now * math.exp(step)
+        # the slab's gamma law, times the Jacobian
         return Proposal(
             other, 0.5 * self.a * step - 0.5 * self.b * (other[l] - now), self.scales[l]
         )

@@ -68,7 +68,7 @@ def _draw_scores(rng, W, Z, S, codes, contrasts):
         w = W[i]
         hat = 0.0
         for q in range(r):
-            hat += w[q] * w[q]
+            hat += w[q] * w[q]  # H_ii = K̃_i Υ⁻¹ K̃_i'
         gap = max(1.0 - hat, LEAST_GAP)
         spread = math.sqrt(1.0 / gap)  # the variance is 1 + H/(1 - H) = 1/(1 - H)
         for a in range(c):
@@ -81,11 +81,12 @@ def _draw_scores(rng, W, Z, S, codes, contrasts):
             for q in range(r):
                 fitted += w[q] * Z[j, q]
             old = S[i, j]
-            mean = (fitted - hat * old) / gap
+            mean = (fitted - hat * old) / gap  # (1 + w) K̃_i b − w s_i of Appendix A, w = H/(1 − H)
             low, high = -math.inf, math.inf
             for a in range(c):
                 slope = contrasts[label, j] - contrasts[a, j]
                 if slope != 0.0:
+                    # where another utility would reach the label's
                     bound = old - (utilities[label] - utilities[a]) / slope
                     if slope > 0.0:
                         low = max(low, bound)
@@ -102,6 +103,7 @@ def _draw_scores(rng, W, Z, S, codes, contrasts):
             for a in range(c):
                 utilities[a] += contrasts[a, j] * step
             for q in range(r):
+                # b is updated for either class: print indents it into one branch
                 Z[j, q] += step * w[q]
 
 

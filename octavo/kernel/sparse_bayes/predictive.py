@@ -51,7 +51,7 @@ def scores_of_draws(cross: CrossKernel, X: Any, draws: Sequence[Draw]) -> Floats
     for t, draw in enumerate(draws):
         out[:, t] = draw.intercept
         if len(draw.indices):
-            out[:, t] += cross(X, draw) @ draw.coef
+            out[:, t] += cross(X, draw) @ draw.coef  # Section 3.3
     return out
 
 
@@ -104,6 +104,7 @@ def process_variances(
             gram = rows[:, draw.indices] + jitter * np.eye(len(rows))
             L = safe_cholesky(draw.tau * (rows @ rows.T) + draw.g * gram)
             left = solve_lower(L, np.ascontiguousarray(cross(X, draw).T))
+            # Section 4.2 by Woodbury's identity, in n_γ unknowns
             out[:, t] += np.einsum("ij,ij->j", left, left)
     return out
 
@@ -134,7 +135,7 @@ def class_probabilities(scores: Floats, contrasts: Floats) -> Floats:
     same = np.arange(contrasts.shape[0])
     total = np.zeros(utilities.shape)
     for node, weight in zip(NODES, WEIGHTS):
-        wins = ndtr(gaps + node)
+        wins = ndtr(gaps + node)  # one class's own noise is integrated out by quadrature
         wins[..., same, same] = 1.0
         total += weight * wins.prod(axis=-1)
     return total / total.sum(axis=-1, keepdims=True)

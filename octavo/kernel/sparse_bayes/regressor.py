@@ -262,6 +262,7 @@ class SparseBayesKernelRegressor(RegressorMixin, SparseBayesKernelBase):
         for _, scores, variances in self._scores(X):
             f = scores[..., 0]
             means.append(f.mean(axis=1))
+            # total variance: within draws and between them
             stds.append(np.sqrt(variances.mean(axis=1) + f.var(axis=1)))
         mean = np.concatenate(means)
         return (mean, np.concatenate(stds)) if return_std else mean

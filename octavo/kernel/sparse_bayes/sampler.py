@@ -130,7 +130,9 @@ class KernelModel:
     def draw_precisions(self, rng: np.random.Generator, *, noise: bool = False) -> None:
         """Draw g | β and η | u, and the noise's precision where it is not given."""
         p, m = self.priors, self.n_outputs
+        # Ga((a_g + n_γ)/2, (b_g + β'K_γγβ)/2), Step (b)
         self.g = draw_gamma(p.a_g + m * self.size, p.b_g + self.norm, rng)
+        # Ga((a_η + 1)/2, (b_η + u²)/2), Step (b)
         self.eta = draw_gamma(p.a_eta + m, p.b_eta + float(self.intercept @ self.intercept), rng)
         if noise:
             left = float(np.sum(np.square(self.S - self.fitted())))
@@ -211,6 +213,7 @@ class SparseModel(KernelModel):
             set_members(other, chosen, self.source.rows(chosen, proposal.parameters), self.jitter)
             refactor(other, self.k, self.S, self.g, self.eta, self.tau)
             numbers = (self.k, self.S, self.g, self.eta, self.tau)
+            # the coefficients integrated out: Eq. (8)
             gain = log_marginal(other, *numbers) - log_marginal(self.active, *numbers)
             accepted = accepts(gain + proposal.log_ratio, rng)
             if accepted:
@@ -240,6 +243,7 @@ class SparseModel(KernelModel):
         size, a = self.k + 1, self.active
         noise = rng.standard_normal((size, self.n_outputs))
         L = np.ascontiguousarray(a.upsilon[:size, :size])
+        # L'⁻¹(Z + noise): mean Υ⁻¹τK̃'s, covariance Υ⁻¹
         both = solve_upper(L, a.targets[:size] + noise)
         self.intercept, self.coef = both[0].copy(), both[1:].copy()
         gram = a.gram[: self.k, : self.k]
@@ -315,6 +319,7 @@ class FullModel(KernelModel):
 
     def _without_kernel(self, A: Floats) -> Floats:
         """Return M⁻¹A."""
+        # Woodbury's identity in the eigenbasis
         return self.tau * (A - self.vectors @ (self.shrinkage[:, None] * (self.vectors.T @ A)))
 
     def log_marginal(self) -> float:
@@ -324,6 +329,7 @@ class FullModel(KernelModel):
         inverse_one, inverse_S = self._without_kernel(ones), self._without_kernel(self.S)
         weight = float(inverse_one.sum())
         square = float(np.sum(self.S * inverse_S))
+        # Sherman and Morrison: u integrated out, too
         square -= float(np.sum(np.square(inverse_S.sum(axis=0)))) / (self.eta + weight)
         log_q = float(np.log1p(self.tau * self.values / self.g).sum()) - n * math.log(self.tau)
         log_q += math.log1p(weight / self.eta)
@@ -350,6 +356,7 @@ class FullModel(KernelModel):
         """Draw S given the labels, with β and u integrated out."""
         inverse_one = self._without_kernel(np.ones((self.n_samples, 1)))
         beside = inverse_one / math.sqrt(self.eta + float(inverse_one.sum()))
+        # Q⁻¹ = τ(I − WW'), its first column for u
         W = np.hstack([beside, self.vectors * np.sqrt(self.shrinkage)])
         draw_scores(rng, W, W.T @ self.S, self.S, codes, contrasts)
 
@@ -358,7 +365,7 @@ class FullModel(KernelModel):
         m = self.n_outputs
         inverse_S = self._without_kernel(self.S)
         precision = self.eta + float(self._without_kernel(np.ones((self.n_samples, 1))).sum())
-        mean = inverse_S.sum(axis=0) / precision
+        mean = inverse_S.sum(axis=0) / precision  # u given s: β integrated out
         self.intercept = mean + rng.standard_normal(m) / math.sqrt(precision)
         rest = self.vectors.T @ (self.S - self.intercept)
         total = (self.g + self.tau * self.values)[:, None]

@@ -132,7 +132,7 @@ class KernelExtension:
 
     def coefficients(self, V: Floats, p: Floats, z: Floats) -> Floats:
         """Return α = K⁺z for the map z̄ (l, r)."""
-        return V @ (z / p[:, None])
+        return V @ (z / p[:, None])  # α = K⁺z on what is above CUT
 
     def map(self, X: Any, coefficients: Floats) -> Floats:
         """Return the map of new rows."""

@@ -283,6 +283,7 @@ class SteeringSystem:
         if key not in self._bases:
             root = np.sqrt(delta)
             M = self.graph_matrix(steering.n_neighbors, steering.variant)
+            # Woodbury's formula on the graph alone
             inner = np.eye(len(root)) - graph * root[:, None] * M * root
             inverse = cho_solve(cho_factor(inner), np.eye(len(root)))
             self._bases = {key: root[:, None] * inverse * root}
@@ -320,7 +321,7 @@ class SteeringSystem:
         L, d = independent_constraints(L, d)
         form, q, start, room = held_fast(B, q, L, d, radius)  # Section 2.4.1
         c, nu, hard, n_iter = self._on_sphere(s, form, q, room, steering, factored)
-        c = start + c
+        c = start + c  # c₀ of Section 2.4.1 and what is orthogonal to it
         mu = factored.shift + nu  # µ of S from ν of S - s
         residual = self._residual(c, start, mu, extra, terms, L, steering, radius)
         return c, mu, residual, hard, n_iter

@@ -148,6 +148,7 @@ class _Objective:
             found = map_gradient(self.system, fold.constraints, steering, solved, whole, kernel)
             total += value / len(self.folds)
             # By the logarithm: θ times the derivative by θ.
+            # of Section 2.7, by log θ so that strengths stay positive
             parts = [np.ravel(params[name]) * np.ravel(found[name]) for name in self.names]
             gradient += np.concatenate(parts) / len(self.folds)
         self.last = theta.copy(), total, gradient

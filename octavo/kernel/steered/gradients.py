@@ -98,6 +98,7 @@ def map_gradient(
         for name, piece in zip(STRENGTHS, pieces):
             strength = getattr(steering, name)
             if strength > 0.0:
+                # ∂(b − Sz)/∂λ of this piece, times λ
                 pull = piece.rows.T @ (piece.weights * (piece.targets - piece.rows @ z[:, s]))
                 pull += piece.b
                 if piece.graph:
@@ -149,7 +150,7 @@ def _adjoint(
     S = (W * terms.weights) @ W.T
     if terms.graph:
         M = system.graph_matrix(steering.n_neighbors, steering.variant)
-        S -= terms.graph * root[:, None] * M * root
+        S -= terms.graph * root[:, None] * M * root  # graph's part of S
     L = terms.L
     if steering.orthogonality == "soft":
         H = before * root[:, None]
@@ -160,6 +161,7 @@ def _adjoint(
     sides = np.column_stack([z, L]) * root[:, None]  # the borders of M: zᵀz = R² and Lᵀz = d
     zero = np.zeros((sides.shape[1], sides.shape[1]))
     matrix = np.block([[S, sides], [sides.T, zero]])
+    # the adjoint of Section 2.7, solved as one bordered system
     answer = np.linalg.solve(matrix, np.append(root * slope, np.zeros(len(zero))))
     size = len(p)
     linear = root * (terms.W @ (terms.weights * terms.targets) + terms.b)

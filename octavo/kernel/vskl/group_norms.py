@@ -42,7 +42,7 @@ class GroupNorm:
 
     def penalty(self, lengths: Floats) -> float:
         """Return the penalty of groups with Σ_k ||w_jk|| = lengths (Eq. 1)."""
-        return 0.5 * power_norm(lengths, 2.0 * self.q) ** 2
+        return 0.5 * power_norm(lengths, 2.0 * self.q) ** 2  # Eq. (1)
 
     def within(self, squares: Floats) -> float:
         """Return the penalty where λ is fixed and Σ_k ||w_jk||²/λ_jk = squares."""
@@ -82,6 +82,7 @@ class GroupNorm:
         inner = 0.5 if q == np.inf else (q - 1.0) / (2.0 * q - 1.0)
         shape = np.maximum(forms / top, self.least) ** inner
         conjugate = 1.0 if q == np.inf else q / (q - 1.0)
+        # 1/γ_j, the weight of a group in the effective kernel
         return power_norm(shape, conjugate) / shape
 
     def gamma(self, omega: Floats) -> Floats:

@@ -148,7 +148,7 @@ def solve_vskl(
         solved, n_calls = found.solved, n_calls + found.n_calls
         is_full = n_iter <= _ALL_BEFORE or n_iter % _ALL_EVERY == 0
         which = everything if is_full else np.flatnonzero(descent.x)
-        forms[which] = kernel_forms(K, order[which], solved.a)
+        forms[which] = kernel_forms(K, order[which], solved.a)  # a'K_jk a of every kernel
         lengths = found.omega * descent.sums(descent.x * np.sqrt(forms))  # Σ_k ||w_jk||
         value = bounds.add_primal(descent.x, found, lengths)
         if not is_full and _looks_done(bounds, solved, descent, forms, tol):
@@ -166,10 +166,12 @@ def solve_vskl(
             break
         omega = found.response
         # Danskin: dG/dλ_jk = -½ a'K_jk a / γ_j
+        # Algorithm 3's step, with the ½ that its print leaves out
         descent.move(-0.5 * descent.spread(omega) * forms, found.lower)
         if oracle_tol is not None:
             allowed = max(oracle_tol, LEAST_TOL) * abs(bounds.upper)
         else:
+            # the oracle as exact as the gap asks for
             allowed = max(_INNER * bounds.gap, min(svm_tol, _INNER * tol) * abs(bounds.upper))
         if max(sizes) == 1:
             allowed = min(allowed, 0.5 * small)

@@ -166,20 +166,23 @@ class GroupOracle:
         parts = self.combined(lam)
         values: list[float] = []
         for n_calls in range(1, self.max_rounds + 1):
+            # K_eff = Σ_j K_j/γ_j of Algorithm 2
             total = parts[0] if self.is_single else np.tensordot(omega, parts, 1)
-            solved = self._machine(total, solved, tol)
+            solved = self._machine(total, solved, tol)  # the step in α
             if self.is_single and len(self.sizes) > 1:
                 forms = np.array([solved.a @ (total @ solved.a)])  # of all groups together
                 norm = GroupNorm(1.0)
             else:
                 forms = np.maximum([solved.a @ (part @ solved.a) for part in parts], 0.0)
                 norm = self.norm
+            # f_λ(α, γ), Eq. (13)
             values.append(solved.linear - 0.5 * float(omega[: len(forms)] @ forms))
             lower = solved.linear - norm.dual(forms)
             upper = solved.loss + norm.within(omega[: len(forms)] ** 2 * forms)
-            response = omega if self.is_single else norm.respond(omega, forms)
+            response = omega if self.is_single else norm.respond(omega, forms)  # and in γ
             values.append(solved.linear - 0.5 * float(response[: len(forms)] @ forms))
             allowed = _FIRST * norm.dual(forms) if tol == np.inf else tol
+            # max over γ of f_λ from below, the loss of α from above
             if upper - lower <= max(allowed, 1e-13 * abs(upper)):
                 break
             if n_calls < self.max_rounds:

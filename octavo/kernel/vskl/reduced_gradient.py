@@ -161,7 +161,7 @@ def take_direction(
         d, value = moved, trial
         direction = np.where((d <= 0.0) & (direction < 0.0), 0.0, direction)
         pivot = int(d.argmax())
-        direction[pivot] -= direction.sum()
+        direction[pivot] -= direction.sum()  # the weights' sum stays one
         longest = longest_step(d, direction)
     if longest > 0.0:
         start, along = d, direction

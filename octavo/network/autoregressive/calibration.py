@@ -83,6 +83,7 @@ def calibrate_penalties(
     x = confidence
     inner = np.sqrt(2.0 * np.e * (x + 2.0 * np.log(d) + wide))
     return CalibratedPenalties(
+        # Theorem 3, all three
         tau=float(3.0 * np.sqrt(2.0 * v_op2 * (x + np.log(2 * n)) / d) * alpha * noise),
         gamma=float(3.0 * (1.0 - alpha) * noise * np.sqrt(2.0 * v_inf2 * (x + 2 * np.log(n)) / d)),
         kappa=float(6.0 * noise * np.sqrt(sizes.max()) * (inner / np.sqrt(T) + inner / d)),

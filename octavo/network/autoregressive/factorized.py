@@ -83,17 +83,17 @@ def alternate_factors(
     (U, V), psi, d = start, omega.psi, regression.d
     n, r = omega.units, omega.width
     psi_norm = np.linalg.norm(psi, 2) ** 2
-    found = regression.fit((U @ (V.T @ psi)).ravel())
+    found = regression.fit((U @ (V.T @ psi)).ravel())  # ω(UVᵀ) = U(VᵀΨ): the product is not formed
     objectives: list[float] = []
     converged = False
     for _ in range(max_iter):
         target = found.predicted.reshape(n, r)
         H = psi.T @ V  # ω(UVᵀ) = U Hᵀ
-        curve = 2.0 / d * np.linalg.norm(H, 2) ** 2
+        curve = 2.0 / d * np.linalg.norm(H, 2) ** 2  # the curvature of (1/d)‖UHᵀ − Wᵀω(A_T)‖² in U
         for _ in range(STEPS if curve > 0.0 else 0):
             slope = 2.0 / d * (U @ H.T - target) @ H
             U = cut_entries(U - slope / curve, alpha * np.abs(V).sum() / curve, nonneg)
-        curve = 2.0 / d * psi_norm * np.linalg.norm(U, 2) ** 2
+        curve = 2.0 / d * psi_norm * np.linalg.norm(U, 2) ** 2  # and in V
         for _ in range(STEPS if curve > 0.0 else 0):
             slope = 2.0 / d * psi @ ((U @ (V.T @ psi) - target).T @ U)
             V = cut_entries(V - slope / curve, alpha * np.abs(U).sum() / curve, nonneg)

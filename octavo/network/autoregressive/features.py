@@ -53,7 +53,7 @@ class RowProjection:
         self.psi, self.units, self.width = psi, n, psi.shape[1]
 
     def __call__(self, A: Any) -> Floats:
-        return np.asarray(A @ self.psi).ravel()
+        return np.asarray(A @ self.psi).ravel()  # vec(AΨ), Section 4.2
 
     def adjoint(self, r: Floats) -> Floats:
         return r.reshape(self.units, self.width) @ self.psi.T
@@ -130,7 +130,7 @@ class GeneralFeatures:
             left += omega @ omega.T
             right += omega.T @ omega
             squares += omega**2
-        widest = max(np.linalg.norm(left, 2), np.linalg.norm(right, 2))
+        widest = max(np.linalg.norm(left, 2), np.linalg.norm(right, 2))  # v_op² and v_∞² of Eq. (7)
         return float(widest) / self.width, float(squares.max()) / self.width
 
 

@@ -82,4 +82,5 @@ def _katz(A: Floats, beta: Any) -> Floats:
             f"the sum over walks diverges; got {beta:g}."
         )
     eye = np.eye(len(A))
+    # (I − βA)⁻¹βA, without a difference of near numbers
     return np.linalg.solve(eye - beta * A, beta * A)

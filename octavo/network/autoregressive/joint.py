@@ -71,6 +71,7 @@ class JointProblem:
         """Return the best regression at A, and the slope of the smooth part there."""
         coming = self.omega(A)
         found = self.regression.fit(coming)
+        # ∇_A of Eq. (3)
         return found, (2.0 / self.regression.d) * self.omega.adjoint(coming - found.predicted)
 
     def penalty(self, A: Floats, values: Floats) -> float:
@@ -137,7 +138,7 @@ def solve_fista(
         )
         dual, ahead = faces.dual, faces.sparse
         found = problem.regression.fit(problem.omega(ahead))
-        objectives.append(found.value + problem.penalty(ahead, faces.values))
+        objectives.append(found.value + problem.penalty(ahead, faces.values))  # Eq. (3)
         # large matrices are written over: new ones cost more than the sums
         back, step = np.subtract(point, ahead, out=point), np.subtract(ahead, A, out=A)
         moved = float(np.linalg.norm(back))
@@ -147,7 +148,7 @@ def solve_fista(
             break
         # the map is as exact as the step is small
         accuracy = min(accuracy, max(1e-12, 0.1 * moved / size))
-        if np.vdot(back, step) > 0.0:
+        if np.vdot(back, step) > 0.0:  # the momentum points uphill: start it again
             t, momentum = 1.0, 0.0
         else:
             further = (1.0 + np.sqrt(1.0 + 4.0 * t * t)) / 2.0
@@ -202,12 +203,12 @@ def solve_incremental(
         shrinking = 0.5 * min(1.0, 50.0 / (k + 1.0))
         theta, theta_W = shrinking * problem.step, shrinking / max(curve, 1e-300)
         coming = problem.omega(A)
-        residual = coming - regression.predict(W)
+        residual = coming - regression.predict(W)  # r = ω(A) − Wᵀω(A_T)
         slope, slope_W = (2.0 / d) * problem.omega.adjoint(residual), regression.slope(W, coming)
-        Z = cut_entries(A - theta * slope, theta * gamma, nonneg)
-        ahead, values = problem.shrink(Z, theta * tau)
-        W = soft_threshold(W - theta_W * slope_W, theta_W * regression.weight)
-        smooth = regression.loss(W) + float(
+        Z = cut_entries(A - theta * slope, theta * gamma, nonneg)  # Algorithm 1: entries by θγ
+        ahead, values = problem.shrink(Z, theta * tau)  # then singular values by θτ
+        W = soft_threshold(W - theta_W * slope_W, theta_W * regression.weight)  # and W by θκ
+        smooth = regression.loss(W) + float(  # Eq. (3)
             ((problem.omega(ahead) - regression.predict(W)) ** 2).sum() / d
         )
         objectives.append(smooth + problem.penalty(ahead, values))

@@ -271,7 +271,7 @@ class AutoregressiveLinkPredictor(CallbackSupportMixin, CellScorer):
         slope = problem.at(problem.start())[1]
         if self.nonneg:
             slope = np.minimum(slope, 0.0)
-        self.gamma_max_ = float(np.abs(slope).max())
+        self.gamma_max_ = float(np.abs(slope).max())  # the least γ at which A = 0 is best
         _, values = problem.shrink(slope, 0.0) if min(slope.shape) <= 400 else (None, None)
         if values is None:  # of a large matrix, by the power method's bound
             values = np.array([_spectral_norm(slope)])

@@ -89,6 +89,7 @@ class FeatureRegression:
             W = gram_lasso(self.moments, self.cross, self.weight, tol=tol)
             return Regression(W, self.predict(W), self.loss(W))
         shaped = coming.reshape(self.last.shape[0], self.last.shape[1], -1)
+        # the last features and the coming graph's are one more row, at weight 1/d
         pull = self.cross + self._ahead @ shaped
         W = gram_lasso(self.gram, pull, self.weight, self._start, tol=tol)
         self._start = W
@@ -104,12 +105,13 @@ class FeatureRegression:
     def loss(self, W: Floats) -> float:
         """Return ``(1/T)‖X_T − X_{T−1}W‖² + κ‖W‖₁``, the paper's J₁, Eq. (2)."""
         off = self.targets - self.lags @ W
+        # Eq. (2)
         return float((off**2).sum()) / max(self.T, 1) + self.weight * float(np.abs(W).sum())
 
     def slope(self, W: Floats, coming: Floats) -> Floats:
         """Return the slope of both squares in W."""
         shaped = coming.reshape(self.last.shape[0], self.last.shape[1], -1)
-        return 2.0 * (self.gram @ W - self.cross - self._ahead @ shaped)
+        return 2.0 * (self.gram @ W - self.cross - self._ahead @ shaped)  # ∇_W of Eq. (3)
 
     def violation(self, W: Floats, coming: Floats) -> float:
         """Return the largest violation of the optimality conditions in W."""

@@ -126,7 +126,7 @@ class SparseLowRankDenoiser(CellScorer):
         rng = check_random_state(self.random_state)
         found = shrink_both(
             matrix,
-            self.tau / 2.0,
+            self.tau / 2.0,  # the map has ½‖X − Y‖²: half of both penalties
             self.gamma / 2.0,
             self.nonneg,
             tol=self.tol,
@@ -230,6 +230,7 @@ class SparseVAR(SoundEstimator):
         else:
             ridge = self.kappa * np.eye(regression.moments.shape[1])
             if self.kappa > 0.0:
+                # of (1/T)‖X_T − X_{T−1}W‖² + κ‖W‖²
                 W = np.linalg.solve(regression.moments + ridge, regression.cross)
             else:
                 W = regression.fit().W

@@ -132,8 +132,10 @@ def is_weakly_balanced(A: Any) -> tuple[bool, Any]:
     links, _ = undirected_signs(A)
     matrix = links.matrix
     friends = matrix.multiply(matrix > 0).tocsr()
+    # Theorem 8: friends of friends are one group
     groups = connected_components(friends, directed=False)[1].astype(np.intp)
     entry = matrix.tocoo()
+    # a foe inside a group closes a cycle with one negative link
     inside = np.flatnonzero((entry.data < 0) & (groups[entry.row] == groups[entry.col]))
     if not inside.size:
         return True, groups
@@ -239,6 +241,7 @@ def _endless_imbalance(matrix: sp.csr_array, beta: float) -> float:
         return float((-np.log1p(-scaled) - scaled - scaled**2 / 2.0).sum() / beta)
 
     without, with_signs = (np.linalg.eigvalsh(M.toarray()) for M in (plain, matrix))
+    # walks of odd sign, once for their 2t starts and directions: Eq. (6)
     return (endless(without) - endless(with_signs)) / 4.0
 
 
@@ -255,7 +258,7 @@ def _simple_imbalance(matrix: sp.csr_array, order: float, beta: float) -> float:
             negative = sum(
                 matrix[u, v] < 0 for u, v in zip(cycle, cycle[1:] + cycle[:1], strict=True)
             )
-            total += (negative % 2) * beta ** (len(cycle) - 1)
+            total += (negative % 2) * beta ** (len(cycle) - 1)  # Eq. (2)
     return total
 
 
@@ -317,7 +320,7 @@ def balance_report(A: Any) -> BalanceReport:
     n_links, n_negative = signs.size // 2, int((signs < 0).sum()) // 2
     expected = {
         pattern: ways * _chance(n_links, n_negative, len(pattern), negative)
-        for pattern, (ways, negative) in PATTERNS.items()
+        for pattern, (ways, negative) in PATTERNS.items()  # P_0 of Table 5
     }
     shares: dict[str, float] = {}
     surprises: dict[str, float] = {}
@@ -330,7 +333,7 @@ def balance_report(A: Any) -> BalanceReport:
         for name in [*patterns, f"balanced {length}"]:
             p = expected[name]
             shares[name] = counts[name] / total if total else np.nan
-            spread = np.sqrt(total * p * (1.0 - p))
+            spread = np.sqrt(total * p * (1.0 - p))  # S of Table 5: standard deviations from chance
             surprises[name] = (counts[name] - total * p) / spread if spread > 0.0 else np.nan
     return BalanceReport(counts, shares, expected, surprises, n_conflicts)
 
@@ -340,6 +343,7 @@ def _chance(n_links: int, n_negative: int, length: int, negative: int) -> float:
     chance = 1.0
     for step in range(length):
         left = n_negative - step if step < negative else n_links - n_negative - (step - negative)
+        # without replacement: the network keeps its number of foes
         chance *= max(left, 0) / max(n_links - step, 1)
     return chance
 
@@ -348,7 +352,7 @@ def _three_cycles(matrix: sp.csr_array) -> dict[str, float]:
     P, N = matrix.multiply(matrix > 0).tocsr(), -matrix.multiply(matrix < 0).tocsr()
     PP, NN = P @ P, N @ N
     return {
-        "+++": float(P.multiply(PP).sum()) / 6.0,
+        "+++": float(P.multiply(PP).sum()) / 6.0,  # each of a triangle's six walks is counted
         "++-": float(N.multiply(PP).sum()) / 2.0,
         "+--": float(P.multiply(NN).sum()) / 2.0,
         "---": float(N.multiply(NN).sum()) / 6.0,

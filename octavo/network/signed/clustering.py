@@ -41,7 +41,9 @@ def leading_eigenvectors(W: Floats, H: Floats, count: int) -> tuple[Floats, Floa
     rank = W.shape[1]
     Q, R = np.linalg.qr(np.hstack([W, H]))
     small = R[:, :rank] @ R[:, rank:].T
+    # the span of W and H holds every eigenvector
     values, turn = np.linalg.eigh((small + small.T) / 2.0)
+    # Algorithm 2, step 2; A* has negative eigenvalues, too: the top are by size
     order = np.argsort(-np.abs(values))[:count]
     return values[order], Q @ turn[:, order]
 

@@ -114,7 +114,7 @@ class HigherOrderCycleClassifier(SignPredictor):
         self.coef_, self.intercept_ = np.zeros(0), float(self.majority_)
         if np.ptp(signs) > 0.0:  # else every link has the sign that all of them have
             features = self._features(np.column_stack([known.row, known.col])[once])
-            logistic = LogisticRegression(C=self.C, max_iter=2000)
+            logistic = LogisticRegression(C=self.C, max_iter=2000)  # Appendix B.3
             self._model = make_pipeline(StandardScaler(), logistic).fit(features, signs)
             self.coef_, self.intercept_ = logistic.coef_[0], float(logistic.intercept_[0])
         return self

@@ -38,6 +38,7 @@ def step_kinds(matrix: sp.csr_array, directed: bool) -> sp.csr_array:
     """
     P = sp.csr_array(matrix > 0).astype(np.int64)
     N = sp.csr_array(matrix < 0).astype(np.int64)
+    # Appendix B: A⁻ is counted without its sign, so that features are counts
     kinds = P + 2 * P.T + 4 * N + 8 * N.T if directed else P + 2 * N
     kinds = sp.csr_array(kinds)
     kinds.sort_indices()
@@ -189,6 +190,7 @@ def with_reversals(counts: Floats, n_steps: int) -> Floats:
     turned = np.zeros_like(codes)
     for step in range(n_steps):
         turned |= ((codes >> step) & 1) << (n_steps - 1 - step)
+    # undirected: a product and its reversal are one feature
     return np.where(turned == codes, counts, counts + counts[:, turned])
 
 

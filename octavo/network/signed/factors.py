@@ -49,20 +49,20 @@ def loss_values(loss: str, signs: Floats, scores: Floats) -> tuple[Floats, Float
     """
     if loss == "squared":
         off = scores - signs
-        return off**2, 2.0 * off
+        return off**2, 2.0 * off  # Eq. (13)
     margins = signs * scores
     if loss == "sigmoid":
-        value = 1.0 / (1.0 + np.exp(np.clip(margins, -700.0, 700.0)))
+        value = 1.0 / (1.0 + np.exp(np.clip(margins, -700.0, 700.0)))  # Eq. (15)
         return value, -signs * value * (1.0 - value)
     short = np.maximum(1.0 - margins, 0.0)
-    return short**2, -2.0 * signs * short
+    return short**2, -2.0 * signs * short  # Eq. (15)
 
 
 def objective(matrix: sp.csr_array, W: Floats, H: Floats, alpha: float, loss: str) -> float:
     """Return Σ loss + α (|W|² + |H|²)."""
     scores = entries_of_product(W, H, matrix).data
     values = loss_values(loss, matrix.data, scores)[0]
-    return float(values.sum() + alpha * ((W**2).sum() + (H**2).sum()))
+    return float(values.sum() + alpha * ((W**2).sum() + (H**2).sum()))  # Eq. (14)
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
@@ -238,6 +238,7 @@ def quasi_newton(
         scores = entries_of_product(W, H, matrix)
         values, slopes = loss_values(loss, matrix.data, scores.data)
         G = sp.csr_array((slopes, matrix.indices, matrix.indptr), shape=matrix.shape)
+        # its slopes in W and H
         down = np.stack([G @ H + 2.0 * alpha * W, G.T @ W + 2.0 * alpha * H])
         return float(values.sum() + alpha * (x**2).sum()), down.ravel()
 
@@ -275,6 +276,7 @@ def _one_pass(order, rows, columns, signs, shares, loss, alpha, step, W, H):
         pull_w, pull_h = 2.0 * alpha * shares[0, i], 2.0 * alpha * shares[1, j]
         for r in range(rank):
             w, h = W[i, r], H[j, r]
+            # with the 2 of the penalty's slope, which Section 4.4's step drops
             W[i, r] = w - step * (slope * h + pull_w * w)
             H[j, r] = h - step * (slope * w + pull_h * h)
 

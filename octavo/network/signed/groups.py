@@ -70,7 +70,7 @@ def group_imbalance(labels: Any) -> float:
     labels = np.asarray(labels)
     if labels.ndim != 1 or not labels.size:
         raise ValueError(f"labels must be a sequence, a group for each node; got {labels.shape}.")
-    return float(labels.size / np.unique(labels, return_counts=True)[1].min())
+    return float(labels.size / np.unique(labels, return_counts=True)[1].min())  # Definition 16
 
 
 @checked
@@ -103,6 +103,7 @@ def incoherence(labels: Any) -> float:
     signs = 2.0 * np.eye(sizes.size) - 1.0
     values, vectors = np.linalg.eigh(signs * np.outer(root, root))
     used: Floats = vectors[:, np.abs(values) > 1e-9 * np.abs(values).max()]
+    # ν of Eq. (10), with U constant on groups
     return float(labels.size * ((used / root[:, None]) ** 2).max())
 
 

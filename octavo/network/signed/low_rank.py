@@ -51,6 +51,7 @@ def project_singular_values(
     the residual would rise, and grows while it falls.
     """
     n, m = matrix.shape
+    # η, for which Algorithm 1 has no value: n²/|Ω| makes known entries stand for all
     step = 0.5 * n * m / matrix.nnz
     W, H = np.zeros((n, rank)), np.zeros((m, rank))
     residual = -matrix.data
@@ -59,7 +60,9 @@ def project_singular_values(
     start = None
     for _ in range(max_iter):
         for _ in range(40):
+            # −η(P(X) − A) of Algorithm 1
             S = sp.csr_array((-step * residual, matrix.indices, matrix.indptr), shape=matrix.shape)
+            # P_k of the sum, never formed
             found = truncated_svd(LowRankPlusSparse(W, H, S), rank, start=start, tol=1e-6, rng=rng)
             root = np.sqrt(found.values)
             new = found.U * root, found.V * root
@@ -67,7 +70,7 @@ def project_singular_values(
             loss = float(off @ off)
             if loss < losses[-1]:
                 break
-            step *= SHRINK
+            step *= SHRINK  # until ‖P(X) − A‖ falls
         else:
             return Factors(W, H, losses, True)
         (W, H), start, residual = new, found.V, off
@@ -111,11 +114,11 @@ def least_nuclear_norm(
     norms: list[float] = []
     size = np.linalg.norm(Z)
     for _ in range(max_iter):
-        X, values = shrink_singular_values(Z - scaled, 1.0 / rho)
+        X, values = shrink_singular_values(Z - scaled, 1.0 / rho)  # the map of ‖X‖_* in Eq. (9)
         norms.append(float(values.sum()))
         before = Z
         Z = X + scaled
-        Z[known] = links.data
+        Z[known] = links.data  # and its constraint
         scaled = scaled + X - Z
         primal, dual = np.linalg.norm(X - Z), rho * np.linalg.norm(Z - before)
         if report() or (primal <= tol * size and dual <= tol):

@@ -117,7 +117,7 @@ def walk_scores(matrix: sp.csr_array, pairs: Indices, beta: float, order: float)
     blocks = np.empty((length + 1, len(pairs), 2, 2))
     blocks[:, :, 0, 0], blocks[:, :, 1, 1] = diagonal[:, places[:, 0]], diagonal[:, places[:, 1]]
     blocks[:, :, 0, 1] = blocks[:, :, 1, 0] = across
-    return _without_link(blocks, links)[2:, :, 0, 1].sum(axis=0)
+    return _without_link(blocks, links)[2:, :, 0, 1].sum(axis=0)  # Eq. (7) with β_t = β^(t−1)
 
 
 def _terms(rate: float) -> int:

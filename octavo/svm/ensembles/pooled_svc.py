@@ -116,7 +116,9 @@ def duality_gap(
     values = machine_values(X, member, vectors, kernel)
     slack = np.maximum(0.0, 1.0 - np.where(positive, values, -values))
     # w'w = Σ coef_i (f(x_i) - ρ)
+    # Σ over support vectors alone, whose coefficients are y_i α_i
     squared_norm = member.coef @ (values[member.rows] - member.intercept)
+    # problem (1) less its dual
     return float(squared_norm + penalties @ slack - np.abs(member.coef).sum())
 
 

@@ -210,6 +210,7 @@ class PUBaggingSVC(PooledSVC):
         self.estimators_samples_ = unlabelled_samples(positive, self.n_estimators, size, rng)
         penalties = self.C * np.where(positive, size / n_pos, 1.0)  # both sides weigh the same
         self._fit_tasks(X, y, tasks_of_samples(self.estimators_samples_, penalties))
+        # the mean of decision values ranks; votes would tie
         self.aggregator_ = make_aggregator("mean", self._n_machines, 2, threshold=self.threshold)
         self.__dict__.pop("oob_decision_function_", None)  # of an earlier fit
         if self.out_of_bag:

@@ -179,6 +179,7 @@ def machine_values(X: Any, member: Member, vectors: Any, kernel: Kernel) -> np.n
     coef = sp.csc_array(member.coef[:, None])
     pool = SupportPool(member.rows, vectors, coef, np.array([member.intercept]))
     product, chunks = _host_plan(X, pool, kernel, X.shape[0])
+    # D = k(X, U) A + r, of one column
     return np.concatenate([product(X[rows])[:, 0] for rows in chunks]) + member.intercept
 
 
@@ -211,7 +212,7 @@ def _host_product(pool: SupportPool, kernel: Kernel) -> tuple[Any, bool]:
             return (lambda X: (transposed @ X.T[pool.indices]).T), True
         if kernel.function is None:  # a callable may not be symmetric in shape or cost
             return (lambda X: (transposed @ kernel.block(pool.vectors, X)).T), True
-    dense = pool.coef.toarray()
+    dense = pool.coef.toarray()  # D = k(X, U) A
     return (lambda X: kernel.against(X, pool.vectors, pool.indices) @ dense), True
 
 

@@ -115,8 +115,9 @@ class GuaranteeCurve:
         t = np.asarray(t, dtype=np.float64)[..., None]
         # w = (tΣ₁ + (1-t)Σ₀)⁻¹Δ in the basis where Σ₁ is λ and Σ₀ is 1 - λ.
         squares = (self.shift / (t * self.share + (1.0 - t) * (1.0 - self.share))) ** 2
+        # κ₀ = (1 − t)|w|₀ on the curve, |w|₀ = (wᵀΣ₀w)^½
         zero = (1.0 - t[..., 0]) * np.sqrt(squares @ (1.0 - self.share))
-        return zero, t[..., 0] * np.sqrt(squares @ self.share)
+        return zero, t[..., 0] * np.sqrt(squares @ self.share)  # and κ₁ = t|w|₁
 
     @property
     def reach(self) -> tuple[float, float]:

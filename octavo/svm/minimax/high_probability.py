@@ -271,7 +271,7 @@ class HighProbabilityMPM(RobustClassifier):
         if self.norm == "l1":
             w = np.where(np.arange(len(w)) == np.abs(w).argmax(), np.sign(w), 0.0)
         w = w / np.linalg.norm(w)
-        q0, q1 = np.sqrt(nu * ready.full.offset)
+        q0, q1 = np.sqrt(nu * ready.full.offset)  # the offsets alone, κ = 0
         threshold = float(w @ ready.zero.mean + q0 + w @ ready.one.mean - q1) / 2.0
         return Hyperplane(w, threshold, (0.0, 0.0), 0.0, 0)
 

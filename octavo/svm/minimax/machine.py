@@ -101,7 +101,7 @@ def fisher_hyperplane(zero: ClassMoments, one: ClassMoments, alpha: float = 0.0)
     curve = GuaranteeCurve(zero, one, (alpha, alpha))
     pooled = zero.n * curve.covs[0] + one.n * curve.covs[1]  # C_W of Eq. (3.1)
     try:
-        w = solve(pooled, curve.difference, assume_a="pos")
+        w = solve(pooled, curve.difference, assume_a="pos")  # Fisher's direction, C_W⁻¹Δ
     except LinAlgError:
         raise ValueError("The pooled covariance is singular: regularise (alpha > 0).") from None
     return curve.hyperplane(w / float(w @ curve.difference), None, 1)
@@ -155,6 +155,7 @@ def iterated_least_squares(
         n_iter += 1
         # √s ≤ s/2β + β/2: each root of Eq. (3.7) by a square that touches it.
         matrix = zero.cov / spreads[0] + one.cov / spreads[1]
+        # δ of the published iteration, on every square
         matrix[np.diag_indices_from(matrix)] += delta
         try:
             w = np.asarray(np.linalg.solve(matrix, difference), dtype=np.float64)

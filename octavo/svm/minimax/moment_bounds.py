@@ -136,6 +136,7 @@ def moment_deviation(m: float, radius: float = 1.0, delta: float = 0.05, kind: s
     if kind == "mean":  # Eq. (3.12)
         return radius / math.sqrt(m) * (2.0 + math.sqrt(2.0 * math.log(1.0 / delta)))
     if kind == "cov":
+        # as Eq. (3.12) for xxᵀ, whose norm is at most R²
         return 2.0 * radius**2 / math.sqrt(m) * (2.0 + math.sqrt(2.0 * math.log(2.0 / delta)))
     raise ValueError(f"kind must be 'mean' or 'cov', got {kind!r}.")
 

@@ -368,7 +368,7 @@ class NoOffsetSVC(CallbackSupportMixin, ClassifierMixin, SoundEstimator):
             problem.y,
             np.minimum(problem.bound, 0.0),
             np.maximum(problem.bound, 0.0),
-            beta=self._start(problem, old),
+            beta=self._start(problem, old),  # Eq. (3) in β = yα
             diagonal=diagonal,
             working_set=strategy_of(self.working_set),
             stopping=self.stopping,

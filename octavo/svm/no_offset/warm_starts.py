@@ -66,10 +66,11 @@ def expanded(K: Floats, old: Start, linear: Floats, bound: Floats, new: Floats, 
     beta = carried("W4", old.beta, bound, new, r)
     if 2 * inner.size < np.count_nonzero(bounded):
         # Kβ is r times what it was, but for the inner ones
-        h = r * old.h + (1.0 - r) * linear
+        h = r * old.h + (1.0 - r) * linear  # those are not scaled: (1 − r)β of them is missing
         subtract_rows_at(h, K, inner, (1.0 - r) * old.beta[inner])
     else:
         h, moved = old.h.copy(), np.flatnonzero(bounded)
+        # (C_j new − C_j old) inside the sum: print has it outside, with i
         subtract_rows_at(h, K, moved, (new - bound)[moved])
     return Start(beta, h)
 

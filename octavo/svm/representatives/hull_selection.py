@@ -162,6 +162,7 @@ def select_extremes(
     m, undecided = _grow_hull(
         gram, order, corners, len(start), corner_gram, mu, error, eps, max_iter
     )
+    # step 3's union with X*, which the listing lacks: eps would not hold
     indices, mu = corners[:m].copy(), mu[:, :m].copy()
     if resolve and m < n:
         others = np.ones(n, dtype=bool)

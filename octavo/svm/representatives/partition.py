@@ -179,7 +179,7 @@ def neighbour_subsets(
         order = np.argpartition(far, size)
         subsets.append(rows[left[order[:size]]])
         left = left[order[size:]]
-        centre = int(left[0])
+        centre = int(left[0])  # the pivot is the next centre
     return [*subsets, rows[left]]
 
 

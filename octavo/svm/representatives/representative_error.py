@@ -131,8 +131,8 @@ def trace_errors(kernel: Kernel, X: Any, points: Any) -> tuple[float, float]:
         norm = np.einsum("ij,ij->i", gamma @ kernel.block(corners, corners), gamma)  # u_i·u_i
         # u_i·z_i = u_i·(u_i + τ_i), Eq. (7)
         inner = np.einsum("ij,ij->i", gamma, kernel.block(X[rows], corners))
-        trace += float(np.sum(own - norm))
-        across += float(np.sum(inner - norm))
+        trace += float(np.sum(own - norm))  # ‖z_i‖² − ‖u_i‖²
+        across += float(np.sum(inner - norm))  # u_i·τ_i
     return trace, across
 
 
