@@ -80,15 +80,15 @@ def control(
         for t in range(horizon):
             place = t % (lag + 1)
             past[place] = smoothed
-            # change of BIS, which is that of E but for a step of the target
             change = smoothed - past[(place + 1) % (lag + 1)]
             error = smoothed - targets[i, t]
             if kind == GIVEN:
                 rate = given[i, t]
             elif not known:
                 held[i] += 1
-            elif kind == TABLE:
-                rate = rates[policy[cell_of(error, change, widths[0], widths[1], n_bins)]]
+            elif kind == TABLE:  # E(t) - E(t - 2) of Section 3.1.2: a step of the target is in it
+                moved = change - (targets[i, t] - targets[i, max(t - lag, 0)])
+                rate = rates[policy[cell_of(error, moved, widths[0], widths[1], n_bins)]]
             else:
                 rate, integral = pid_rate(error, change, gains, integral, highest)
             advance(step, c, rate)

@@ -86,7 +86,7 @@ class RobustProblem(NamedTuple):
 
     def roots(self, spread: Floats, kappa: float) -> Floats:
         """Return q_j."""
-        # 2A_j + κ²(wᵀΣ_jw + A_j), Eq. (3.15)
+        # 2A_j + κ²(wᵀΣ_jw + A_j), Eq. (3.15); other bounds have another offset than 2A_j
         return np.sqrt(self.offset + kappa**2 * (spread + self.inflation))
 
     def hyperplane(self, w: Floats, kappa: float, gap: float, n_iter: int) -> Hyperplane:

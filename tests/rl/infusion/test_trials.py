@@ -217,3 +217,18 @@ def test_criteria():
 def test_bad_trials(controller, options):
     with pytest.raises(ValueError, match=r"^[A-Z].*[.]$"):
         run_trial(controller, **options)
+
+
+def test_a_step_of_the_target_is_in_the_change_that_a_policy_perceives():
+    """Section 3.1.2: the change is E(t) - E(t - 2), and E is the distance from the target."""
+    agent = WatkinsQLambda(random_state=0).fit(PropofolEnv(exploring=True), 20_000)
+    record = simulate_patients(agent, 4, targets=[60, 40], minutes=20, random_state=0)
+    # signals are those after a step; what is decided next sees them and the new target
+    error = record.smoothed[:, :-1] - record.target[:, 1:]
+    change = error[:, 2:] - error[:, :-2]
+    stepped = record.target[:, 3:] != record.target[:, 1:-2]
+    assert stepped.any()
+    seen = np.stack([error[:, 2:], change], axis=-1)
+    rates = infusion_rates()[agent.predict(seen.reshape(-1, 2))].reshape(change.shape)
+    assert np.array_equal(record.rate[:, 3:][stepped], rates[stepped])
+    assert np.array_equal(record.rate[:, 3:], rates)
