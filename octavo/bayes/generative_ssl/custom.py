@@ -8,6 +8,7 @@ import numpy as np
 
 from octavo.engine.estimators.arrays import Floats, Indices
 
+# the step that balances rounding and the third derivative
 _STEP = float(np.finfo(float).eps) ** (1.0 / 3.0)
 
 
