@@ -113,7 +113,7 @@ def _restaurant(n: int, alpha: float, rng: np.random.RandomState) -> Any:
 def _sticks(n: int, alpha: float, rng: np.random.RandomState) -> Any:
     columns, stick = [], 1.0
     while stick * n > SMALLEST_STICK:
-        # μ_k = Π v_i, Section 2.1
+        # ω_k = Π v_i, Section 2.1
         stick *= rng.random_sample() ** (1.0 / alpha)  # Beta(alpha, 1)
         columns.append(rng.random_sample(n) < stick)
     return np.array(columns, dtype=np.int64).reshape(-1, n).T
