@@ -105,9 +105,9 @@ def linear_machine(X: Any, codes: Any, gram: Floats, C: float) -> _Machine:
     coef = gram @ V  # W = Σ_n α_n ψ(o_n) φ_nᵀ, seen by each class through κ_out
     margins = np.asarray(X @ coef.T)[np.arange(n), codes]
     penalty = 0.5 * float(np.vdot(V, coef))
-    # ½ ‖W‖² + C Σ ξ, Eq. (10)
+    # ½ ‖W‖² + C Σ ξ of Appendix B
     objective = penalty + C * float(np.maximum(0.0, 1.0 - margins).sum())
-    # primal less dual, the dual being Σ α - ½ ‖W‖², Eq. (11)
+    # primal less dual, the dual being Σ α - ½ ‖W‖²
     return _Machine(alpha, objective, max(objective + penalty - float(alpha.sum()), 0.0), coef)
 
 
@@ -240,7 +240,7 @@ callable, default="indicator"
             check_gram(X)
         self._kernel: Kernel = resolve_kernel(self.kernel, X)
         K = X if self.kernel == "precomputed" else self._kernel.block(X, X)
-        # κ_out ∘ κ_in of Eq. (11)
+        # κ_out ∘ κ_in, Appendix B
         K = np.ascontiguousarray(K * gram[np.ix_(codes, codes)], dtype=np.float64)
         n, C = len(codes), float(self.C)
         found = solve_box(
