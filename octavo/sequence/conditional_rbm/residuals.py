@@ -44,6 +44,7 @@ def least_squares(past: Floats, frames: Floats, alpha: float) -> Floats:
     if alpha > 0:
         past = np.concatenate([past, np.sqrt(penalty)])
         frames = np.concatenate([frames, np.zeros((len(penalty), frames.shape[1]))])
+    # past and √penalty stacked: the same normal equations, unsquared
     return scipy.linalg.lstsq(past, frames, lapack_driver="gelsd")[0]
 
 
