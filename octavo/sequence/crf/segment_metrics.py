@@ -171,12 +171,14 @@ def approximate_randomization(
         observed = float(metric(y_true, y_a)) - float(metric(y_true, y_b))
         differences = np.empty(n_shuffles)
         for s in range(n_shuffles):
+            # under the null hypothesis outputs of a sequence may change sides
             swap = rng.uniform(size=len(y_true)) < 0.5
             one = [b if w else a for a, b, w in zip(y_a, y_b, swap)]
             two = [a if w else b for a, b, w in zip(y_a, y_b, swap)]
             differences[s] = metric(y_true, one) - metric(y_true, two)
     # A tolerance of rounding: a shuffle that undoes itself must count as large as the observed.
     as_large = int(np.sum(np.abs(differences) >= abs(observed) - 1e-12))
+    # the observed assignment counts as one of the shuffles
     return RandomizationTest(observed, (as_large + 1) / (n_shuffles + 1), as_large, n_shuffles)
 
 
