@@ -58,6 +58,7 @@ def draw_subsamples(
     """Return a set for each of several draws of distinct sequences; draws may overlap."""
     n = data.lengths.size
     starts = np.cumsum(data.lengths) - data.lengths
+    # Section 7: subsamples without replacement, each reduced as a shard
     drawn = [np.sort(rng.choice(n, min(size, n), replace=False)) for _ in range(n_draws)]
     sequences = np.concatenate(drawn)
     index = np.concatenate([np.arange(starts[q], starts[q] + data.lengths[q]) for q in sequences])
@@ -375,6 +376,7 @@ class HierarchicalHMMMixture(SequenceMixtureMixin, CallbackSupportMixin, SoundEs
                 "the shards: lower shard_size or raise base_n_components."
             )
         weights = base.masses / base.masses.sum()
+        # N_i = N ω_i, with N virtual sequences a model
         virtual = self.virtual_per_hmm * len(base.hmms) * weights
         run = fit_vhem(
             Collection(
