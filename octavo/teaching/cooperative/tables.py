@@ -55,6 +55,7 @@ def vdnf_table(m: int) -> Named:
     points = assignments(m)
     rows, names = [], []
     for signs in product((True, False), repeat=m - 1):
+        # v1 or M, Section 5.3
         rows.append(points[:, 0] | (points[:, 1:] == np.array(signs, bool)).all(axis=1))
         literals = [f"{'' if sign else 'not '}v{v}" for v, sign in enumerate(signs, 2)]
         names.append(f"v1 or ({' and '.join(literals)})")
@@ -82,9 +83,9 @@ def singleton_table(n: int, empty: bool) -> Named:
 def pair_table(u: int) -> Named:
     """Return c_{s,0} and c_{s,1} for all signs s (proof of Theorem 18.1)."""
     room_for(2.0 ** (u + 1), 2.0**u + u, f"The class of pairs with u={u}")
-    signs = np.repeat(assignments(u), 2, axis=0)
+    signs = np.repeat(assignments(u), 2, axis=0)  # c_{s,0} and c_{s,1} agree on the u signs
     own = np.repeat(np.eye(2**u, dtype=bool), 2, axis=0)
-    own[::2] = False
+    own[::2] = False  # and c_{s,1} alone has the instance of s
     return _named_by_members(np.hstack([signs, own]))
 
 
