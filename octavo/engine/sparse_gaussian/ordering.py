@@ -35,7 +35,7 @@ def elimination_tree(indptr, indices):
             j = indices[p]
             while j != -1 and j < i:
                 above = ancestor[j]
-                ancestor[j] = i
+                ancestor[j] = i  # path compression: from here on straight to i
                 if above == -1:
                     parent[j] = i
                 j = above
@@ -138,7 +138,7 @@ def fill_reducing_order(Q: sp.csr_array) -> Ints:
         return natural
     degrees = np.diff(Q.indptr)
     least = (Q.nnz - n) // 2 + n
-    natural_size = factor_size(Q, natural)
+    natural_size = factor_size(Q, natural)  # as given is good enough: a band, a tree
     if natural_size <= 1.5 * least:
         return natural
     dense = degrees > max(16.0, DENSE_ROW * np.sqrt(n))

@@ -74,6 +74,7 @@ def _supernode_starts(parent, counts):
     starts = np.empty(n + 1, dtype=np.int64)
     size = 0
     for j in range(n):
+        # a column joins the one before if it is its parent with the same rows below
         if j == 0 or parent[j - 1] != j or counts[j - 1] != counts[j] + 1:
             starts[size] = j
             size += 1
@@ -99,6 +100,7 @@ def _supernode_starts(parent, counts):
             extra = zeros[filled - 2] + zeros[filled - 1]
             extra += child_width * (width + below - child_rows)
             total = child_width + width
+            # entries of the panel, its own triangle and the rows below
             stored = total * (total + 1) // 2 + total * below
             if total <= 4:
                 allowed = 0.8
@@ -149,6 +151,7 @@ def _supernode_rows(indptr, indices, parent, starts):
                 if j >= i:
                     continue
                 s = of[j]
+                # each row goes up from its entries to the first supernode that has it
                 while mark[s] != i:
                     mark[s] = i
                     if sweep == 0:
@@ -336,7 +339,7 @@ def _eliminate(front, width, space):
         for j in range(begin, end):
             pivot = front[j, j]
             for t in range(begin, j):
-                pivot -= front[j, t] * front[j, t]
+                pivot -= front[j, t] * front[j, t]  # left-looking inside the block
             if not pivot > 0.0:
                 return j
             pivot = np.sqrt(pivot)
@@ -346,6 +349,7 @@ def _eliminate(front, width, space):
                 for t in range(begin, j):
                     value -= front[i, t] * front[j, t]
                 front[i, j] = value / pivot
+        # right-looking beyond it: one pass over the rest for all its pivots
         _subtract_square(front, begin, end, space)
     return -1
 
@@ -407,6 +411,7 @@ def factor_panels(
         child = first[s]
         while child >= 0:
             rows = row_starts[child + 1] - row_starts[child]
+            # extend-add: what a child left over
             left = stack[update_starts[child] : update_starts[child] + rows * rows]
             place = inside[row_starts[child] : row_starts[child + 1]]
             for i in range(rows):
@@ -421,7 +426,7 @@ def factor_panels(
             for j in range(min(i + 1, width)):
                 panel[i, j] = front[i, j]
         for i in range(below):
-            at = update_starts[s] + i * below
+            at = update_starts[s] + i * below  # what this front leaves for its parent
             for j in range(i + 1):
                 stack[at + j] = front[width + i, width + j]
     return -1
