@@ -32,7 +32,7 @@ def elimination_tree(indptr, indices):
     ancestor = np.full(n, -1, dtype=np.int64)
     for i in range(n):
         for p in range(indptr[i], indptr[i + 1]):
-            j = indices[p]
+            j = indices[p]  # an entry of the lower triangle: its column's subtree hangs below i
             while j != -1 and j < i:
                 above = ancestor[j]
                 ancestor[j] = i  # path compression: from here on straight to i

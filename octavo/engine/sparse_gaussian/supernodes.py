@@ -541,9 +541,9 @@ def invert_panels(
         _triangle_inverse(panel, triangle)
         ratio = below_top[: below * width].reshape(below, width)
         _below_over_top(panel, triangle, ratio)
-        _times_minus(corner, ratio, target[width:])
-        _top_inverse(triangle, ratio, target)
-        if has_child[s]:
+        _times_minus(corner, ratio, target[width:])  # V_below,top = -V_below,below L_below L_top⁻¹
+        _top_inverse(triangle, ratio, target)  # V_top,top = L_top⁻ᵀ L_top⁻¹ - ratioᵀ V_below,top
+        if has_child[s]:  # children read their rows below out of this front
             whole = stack[inverse_starts[s] : inverse_starts[s] + size * size].reshape(size, size)
             for i in range(size):
                 for j in range(width):
