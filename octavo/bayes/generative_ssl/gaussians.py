@@ -225,10 +225,10 @@ class FullGaussians(ClassModel):
         triangles[:, self._lower[0], self._lower[1]] = flat
         return theta[K : K + K * d].reshape(K, d), triangles
 
-    # LLᵀ + floor²: a variance cannot fall to zero, where both p(x) of Eq. (20) are unbounded
     def covariances(self, theta: Floats) -> Floats:
         """Return the covariances (n_spreads, d, d)."""
         L = self.unpack(theta)[1]
+        # LLᵀ + floor²: a variance cannot fall to zero, where both p(x) of Eq. (20) are unbounded
         return L @ L.transpose(0, 2, 1) + self.floor**2 * np.eye(self.n_features)
 
     def _pack(self, logits: Floats, means: Floats, covariances: Floats, least: float) -> Floats:

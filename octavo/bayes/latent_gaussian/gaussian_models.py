@@ -221,10 +221,9 @@ class _PrecisionState(GaussianState):
         # var(u_j) needs the inverse only where A'A has entries (Appendix A)
         return values[self.model.layout.diagonal], self.model.variance_map @ values
 
-    # wide rows need more pairs than a solve costs
     def _free_row_variances(self, rows: sp.csr_array) -> Floats:
         sizes = np.diff(rows.indptr).astype(np.int64)
-        if int((sizes * sizes).sum()) <= 40_000_000:
+        if int((sizes * sizes).sum()) <= 40_000_000:  # wide rows need more pairs than a solve costs
             term, row, column, product = row_pairs(rows)
             places = self.model.layout.places(row, column)
             if places.size and places.min() >= 0:

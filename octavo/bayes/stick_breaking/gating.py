@@ -29,8 +29,8 @@ class Gating(NamedTuple):
         return sum(gate.bound for gate in self.gates)
 
     def log_sigmoids(self) -> tuple[Floats, Floats]:
-        # Eq. (7), with the sign of its quadratic term mended before Eq. (10)
         """Return bounds of E log σ(g) and E log σ(-g), (n, K - 1) each."""
+        # Eq. (7): at this η its quadratic term is zero, which print adds before Eq. (10)
         return expected_log_sigmoid(self.first, self.second)
 
 

@@ -237,9 +237,9 @@ def _prepared(
     chain: _Chains, ptr: NDArray[np.int64], rows: Floats
 ) -> tuple[Floats, Any, Any, Floats, bool, Floats, NDArray[np.int64], Floats, Floats]:
     """Return what sums over paths take, with exp(nodes - largest of the position) in rows."""
-    # largest node of each position too: no exponential overflows
     linear, shift, safe = _linear(chain)
     tops = np.empty(rows.shape[0])
+    # largest node of each position too: no exponential overflows
     below_top(chain.nodes, rows, tops)
     np.exp(rows, out=rows)
     return chain.start, linear, chain.trans, shift, safe, chain.nodes, ptr, tops, rows

@@ -615,9 +615,9 @@ def best_path(start, trans, varies, nodes, ptr, rows, kept, states, scores):
             _advance(trans, varies, mine, step, first, last, rows)
             if b < n_blocks - 1:
                 copy_row(rows[block], rows[0])
-        at = np.argmax(rows[last - first])
+        at = np.argmax(rows[last - first])  # the smallest best state: ties go to the first
         scores[q] = rows[last - first, at]
-        if scores[q] == -np.inf:  # the smallest best state: ties go to the first
+        if scores[q] == -np.inf:
             path[:] = -1
             continue
         path[T - 1] = at

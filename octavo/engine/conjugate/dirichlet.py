@@ -44,8 +44,9 @@ class Dirichlet(NamedTuple):
             rises = gammaln(entries + table.data) - gammaln(entries)
             sums = np.concatenate([[0.0], np.cumsum(rises)])
             total = alpha.sum()
+            # Γ(A) / Γ(A + n) Π Γ(α + c) / Γ(α)
             out[:, k] = np.diff(sums[table.indptr]) + gammaln(total) - gammaln(total + n)
-        return out  # Γ(A) / Γ(A + n) Π Γ(α + c) / Γ(α)
+        return out
 
     def divergence(self, prior: Dirichlet) -> Floats:
         """Return KL(posterior_k ‖ prior) for each component."""

@@ -96,9 +96,9 @@ class SparseFactor:
     def __init__(self, layout: SupernodalLayout, values: Floats) -> None:
         self.layout = layout
         self.values = values
-        self.log_det = 2.0 * float(np.log(values[layout.diagonal]).sum())
+        self.log_det = 2.0 * float(np.log(values[layout.diagonal]).sum())  # log |Q| = 2 Σ log L_ii
 
-    def _permuted(self, right: Floats) -> Floats:  # log |Q| = 2 Σ log L_ii
+    def _permuted(self, right: Floats) -> Floats:
         matrix = np.asarray(right, dtype=np.float64).reshape(self.layout.n, -1)
         return np.ascontiguousarray(matrix[self.layout.pattern.order])
 

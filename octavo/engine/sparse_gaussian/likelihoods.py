@@ -479,7 +479,8 @@ class Weibull(Likelihood):
         constant = event * (np.log(self.shape) + (self.shape - 1.0) * np.log(y))
         return {"event": event, "risk": y**self.shape, "constant": constant}
 
-    def log_density(self, x: Floats, **data: Any) -> Floats:  # event log hazard - cumulative hazard
+    def log_density(self, x: Floats, **data: Any) -> Floats:
+        # event log hazard - cumulative hazard
         return data["event"] * x - data["risk"] * np.exp(x) + data["constant"]
 
     def derivatives(self, x: Floats, **data: Any) -> Derivatives:

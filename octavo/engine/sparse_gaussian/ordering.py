@@ -138,8 +138,8 @@ def fill_reducing_order(Q: sp.csr_array) -> Ints:
         return natural
     degrees = np.diff(Q.indptr)
     least = (Q.nnz - n) // 2 + n
-    natural_size = factor_size(Q, natural)  # as given is good enough: a band, a tree
-    if natural_size <= 1.5 * least:
+    natural_size = factor_size(Q, natural)
+    if natural_size <= 1.5 * least:  # as given is good enough: a band, a tree
         return natural
     dense = degrees > max(16.0, DENSE_ROW * np.sqrt(n))
     last = natural[dense][np.argsort(degrees[dense], kind="stable")]

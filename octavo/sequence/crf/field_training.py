@@ -50,7 +50,7 @@ def fit_likelihood(
     n_jobs: int | None,
     step: Step,
 ) -> Trained:
-    """Maximise Σ log P - Σ λ²/(2σ²) - l1 Σ |λ|."""  # the regulariser of Section 2.3
+    """Maximise Σ log P - Σ λ²/(2σ²) - l1 Σ |λ|."""
     size = float(share @ data.lengths)
     with Parallel(n_jobs=n_jobs, require="sharedmem") as pool:
         likelihood = FieldLikelihood(field, data, share, pool)

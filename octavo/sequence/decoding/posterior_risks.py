@@ -108,7 +108,8 @@ def log_prior_marginals(scores: HMMScores) -> Floats:
     if isinstance(trans, Edges):
         total = np.bincount(trans.source, np.exp(trans.score), minlength=scores.start.size)
         trans = trans._replace(score=trans.score - np.log(total)[trans.source])
-    else:  # the rows of P as probabilities, whatever scores are given
+    else:
+        # the rows of P as probabilities, whatever scores are given
         trans = trans - logsumexp(trans, axis=-1, keepdims=True)
     nothing = np.zeros(scores.emission.shape)
     return chain_marginals(scores.start, trans, nothing, scores.lengths, log=True).nodes

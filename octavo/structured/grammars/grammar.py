@@ -233,8 +233,9 @@ def counts_by_class(grammar: Grammar, by_root: Floats, by_stop: Floats, by_edge:
     return Counts(
         by_root,
         _folded(by_stop, Vs, 2),
+        # an edge is one decision to go on, whichever dependent follows
         _folded(by_edge.sum(axis=3), Vs, 2),
-        _folded(by_edge, Vc, 2),  # an edge is one decision to go on, whichever dependent follows
+        _folded(by_edge, Vc, 2),
     )
 
 

@@ -161,9 +161,10 @@ def edge_features(corpus: Corpus, symmetric: bool) -> EdgeFeatures:
         kinds.append(kind.ravel())
         token = first + np.arange(B * n).reshape(B, 1, n)
         tokens.append(np.broadcast_to(token, kind.shape).ravel())
-        first += B * n  # PR-S: every edge to a parent token is its own feature
+        first += B * n
     kind = np.concatenate(kinds)
     if symmetric:
+        # PR-S: every edge to a parent token is its own feature
         return EdgeFeatures(None, group_entries(kind), kind.size)
     # a token has one tag, so that token and kind name token and parent tag
     # PR-AS: edges of a token to parents of one tag share their feature

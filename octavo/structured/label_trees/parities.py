@@ -56,8 +56,8 @@ def parity_weights(edge_weights: Floats, pairs: LabelPairs, node_potentials: boo
     """
     n = pairs.n_labels
     # 1 / (l - 1) normalises a tree's kernel; with potentials there are 2l - 1 parts
-    # 1[u = u'] = ¼ (1 + s_i s_i') (1 + s_j s_j'): a quarter a parity, the constant cancels
     parts = 2 * n - 1 if node_potentials else n - 1
+    # 1[u = u'] = ¼ (1 + s_i s_i') (1 + s_j s_j'): a quarter a parity, the constant cancels
     nodes = 0.25 * np.bincount(pairs.first, edge_weights, n)
     nodes += 0.25 * np.bincount(pairs.second, edge_weights, n)
     if node_potentials:

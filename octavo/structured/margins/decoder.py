@@ -113,7 +113,7 @@ def bigram_language_model(targets: Any, smoothing: float = 0.1) -> Callable[[str
 
     def log_probability(before: str, word: str) -> float:
         count = pairs[before, word] + smoothing
-        # add-one-like smoothing over the vocabulary and one unseen word
+        # additive smoothing over the vocabulary and one unseen word
         return float(np.log(count / (befores[before] + smoothing * size)))
 
     return log_probability

@@ -108,10 +108,11 @@ def expand(
     for i in range(n):
         for a in range(unary.shape[1]):
             if a == labels[i] or not allowed[i, a]:
-                continue  # a discrepancy (i, a) with a other than the present label, Section 3.3
+                continue
             if used + n > cell.size:
                 return -1
             first = used
+            # a discrepancy (i, a) with a other than the present label, Section 3.3
             cell[used], label[used] = i, a
             used += 1
             work[i] = a
