@@ -496,6 +496,7 @@ class IBPLinearGaussian(
                 Z = rng.integers(0, 2, (len(X), min(self.k_init, self.max_features)))
                 chain, mine = GaussianChain(X, Z, rng, self.get_params()), []
                 for t in range(self.n_iter):
+                    # tempered at first: noise as large as the data, cooled over half the burn-in
                     chain.sweep(hottest ** max(0.0, 1.0 - 2.0 * t / max(self.burn_in, 1)))
                     if self.burn_in // 2 <= t < self.burn_in and t % TRIM_EVERY == 0:
                         chain.trim()
@@ -527,7 +528,7 @@ class IBPLinearGaussian(
         K, best = self.max_features, None
         with FitProgress(self, self.n_iter * self.n_init, X) as progress:
             for rng in chain_generators(self.random_state, self.n_init):
-                nu = rng.random((n, K))
+                nu = rng.random((n, K))  # features start apart: equal ones would stay equal
                 tau = np.c_[np.full(K, float(self.alpha)), np.ones(K)]
                 sticks = update_sticks(tau, nu.sum(axis=0), n, self.alpha)
                 phi = rng.normal(0.0, 0.1 * self.sigma_a, (K, D))

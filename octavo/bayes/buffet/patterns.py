@@ -116,6 +116,7 @@ def log_likelihoods(laws: list[Any], X: Floats, levels: Any) -> Floats:
     n_patterns = len(laws[0][0]) if levels[0] == 0 else len(laws[0])
     total = np.zeros((len(X), n_patterns))
     if answered:
+        # one-hot answers pick their log-probabilities in one product, Eq. (3)
         total = hot @ np.hstack([laws[d] for d in answered]).T
     for d, R in enumerate(levels):
         if R == 0:

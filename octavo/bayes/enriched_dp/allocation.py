@@ -162,7 +162,7 @@ def single_row_theta(i, j, design, rows, prior, scalars, response, beta, ys, rng
     for h in range(d):
         block[d, h] = design[i, h] * away
         for g in range(h + 1):
-            block[h, g] = prior[h, g] + design[i, h] * design[i, g]
+            block[h, g] = prior[h, g] + design[i, h] * design[i, g]  # Ĉ = C + xᵀx
     factor_in_place(block)
     ys[j, NOISE], _ = draw_theta(
         block, away * away, 1, prior, response == PROBIT, scalars, rng, beta, j, 0

@@ -88,7 +88,7 @@ def row_log_like(response, y, design, i, beta, j, noise, rare):
         eta = linear(design, i, beta, j, c)
         if c == int(y):
             own = eta
-        if eta > top:
+        if eta > top:  # log Σ exp in one pass: the sum is kept relative to the largest so far
             total = total * math.exp(top - eta) + 1.0
             top = eta
         else:
@@ -245,7 +245,7 @@ def add_to_sums(sign, x, i, l, others, xp, xt):
     """Let row i join (1) or leave (-1) the sums of x-cluster l."""
     n_gaussian = xp.shape[2]
     for h in range(n_gaussian):
-        xp[l, SUM1, h] += sign * x[i, h]
+        xp[l, SUM1, h] += sign * x[i, h]  # sufficient statistics of Eq. (4)
         xp[l, SUM2, h] += sign * x[i, h] * x[i, h]
     if others is None:
         return

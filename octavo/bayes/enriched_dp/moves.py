@@ -57,7 +57,7 @@ def block_sums(wanted, kind, design, rows, prior, labels, xi, block):
         for h in range(d):
             block[d, h] += design[i, h] * away
             for g in range(h + 1):
-                block[h, g] += design[i, h] * design[i, g]
+                block[h, g] += design[i, h] * design[i, g]  # Ĉ = C + XᵀX, its lower triangle
     return squares
 
 

@@ -211,6 +211,7 @@ def co_clustering(draws: Ints) -> Floats:
     for start in range(0, n_draws, step):
         part = draws[start : start + step]
         members = (part[:, :, None] == np.arange(width)).astype(np.float32)
+        # one-hot labels: their product counts common clusters
         flat = members.transpose(1, 0, 2).reshape(n, -1)
         total += flat @ flat.T
     return total / n_draws

@@ -187,6 +187,7 @@ class Predictor:
         mu0, c, a, b = self.base.gauss
         if h < mu0.size:
             prec = rng.gamma(a[h], 1.0 / b[h], chosen.size)
+            # μ_h and x_h of a new x-cluster at once: σ² (1 + 1 / c)
             fresh = mu0[h] + rng.standard_normal(chosen.size) * np.sqrt((1.0 + 1.0 / c[h]) / prec)
             noise = rng.standard_normal(chosen.size)
             return np.where(
@@ -349,6 +350,7 @@ def quantiles_of(levels: Any, part: Part, predictor: Predictor, *, n_steps: int 
         width *= 2.0
         low, high = np.where(below, low - width, low), np.where(above, high + width, high)
     for _ in range(n_steps):
+        # bisection: the distribution function of Eq. (14) has no inverse in closed form
         half = 0.5 * (low + high)
         less = cdf_of(half, part, predictor) < levels
         low, high = np.where(less, half, low), np.where(less, high, half)

@@ -164,6 +164,7 @@ def draw_pair(labels, where, both, order, rng):
                 order[m] = i
                 m += 1
     for t in range(m - 1, 2, -1):
+        # Fisher and Yates, the first two rows left in place
         u = 2 + int(draw_uniform(rng) * (t - 1))
         i = order[t]
         order[t] = order[u]

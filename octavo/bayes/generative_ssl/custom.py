@@ -74,7 +74,7 @@ class CustomModel:
             step = np.zeros_like(theta)
             step[j] = _STEP * max(1.0, abs(value))
             change = self.log_joint(theta + step, sums.X) - self.log_joint(theta - step, sums.X)
-            found[j] = np.sum(sums.W * change) / (2.0 * step[j])
+            found[j] = np.sum(sums.W * change) / (2.0 * step[j])  # Σ W ∂q by central differences
         return found
 
     def penalty(self, theta: Floats) -> tuple[float, Floats]:

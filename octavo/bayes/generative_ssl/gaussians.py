@@ -61,6 +61,7 @@ def diagonal_log_density(X: Floats, means: Floats, log_vars: Floats) -> Floats:
     quadratic, linear = (-0.5 * precision).T, (means * precision).T
     out = np.empty((len(X), len(means)))
     for rows in row_chunks(X):
+        # -½ Σ (x - μ)² / σ², multiplied out: data are scaled to [-1, 1]
         np.matmul(X[rows] ** 2, quadratic, out=out[rows])
         out[rows] += X[rows] @ linear
     out += offset
@@ -255,7 +256,7 @@ class FullGaussians(ClassModel):
             for rows in row_chunks(X):
                 z = X[rows] @ whiten
                 for k in columns:
-                    off = z - means[k] @ whiten
+                    off = z - means[k] @ whiten  # (x - μ)' Σ⁻¹ (x - μ) as a squared length
                     out[rows, k] = constant - 0.5 * np.einsum("ij,ij->i", off, off)
         out += self.class_log_prior(theta)
         return out

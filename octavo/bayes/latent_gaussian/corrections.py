@@ -202,6 +202,7 @@ class Correction:
         for _ in range(60):
             integral, state, cov_u, mean_t, var_t = self._integral(t, h, q)
             slope = cov_u[others] / var_t
+            # moments of u_j given t under the present sites
             mean = state.mean_u[others] + slope * (t - mean_t)
             var = np.maximum(state.variances()[1][others] - slope * cov_u[others], 1e-300)
             args = (self.other_terms, mean, var, h[others], q[others], 1.0, self.n_quad)
@@ -209,6 +210,7 @@ class Correction:
             value = integral + float(update.log_terms.sum())
             if update.residual < 1e-5:
                 break
+            # damped, as the global EP
             step = max(0.6 * step, 0.1) if update.residual > last else min(1.05 * step, 1.0)
             last = update.residual
             h, q = h.copy(), q.copy()

@@ -448,6 +448,7 @@ def null_space(
     while True:
         Z = np.linalg.qr(rng.standard_normal((n, size)))[0]
         for _ in range(8):
+            # inverse iteration: directions that cost nothing grow most
             Z = np.linalg.qr(shifted.solve(Z))[0]
         _, rotation = np.linalg.eigh(Z.T @ (Q @ Z))
         Z = Z @ rotation

@@ -98,7 +98,7 @@ def lower_bound(
 def _mixed(old: Natural, new: Natural, length: float) -> Natural:
     if length == 1.0:
         return new
-    keep = 1.0 - length
+    keep = 1.0 - length  # a convex blend of precisions is positive definite
     return Natural(
         keep * old.h + length * new.h,
         keep * old.t + length * new.t,

@@ -178,6 +178,7 @@ class MixedDesign:
             k, q = self.shapes[r]
             at = p + self.offsets[r] + (q * np.arange(k))[:, None] + np.arange(q)
             means[r] = solution.border_mean[at]
+            # q x q blocks of the border's covariance, one a level
             covs[r] = solution.border_cov[at[:, :, None], at[:, None, :]]
         return Coefficients(
             solution.border_mean[:p],

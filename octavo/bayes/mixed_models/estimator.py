@@ -682,7 +682,7 @@ class VariationalMixedModel(CallbackSupportMixin, RegressorMixin, SoundEstimator
                 ),
             ]
         )
-        cov = np.linalg.inv(precision + prior.toarray())
+        cov = np.linalg.inv(precision + prior.toarray())  # Σ of Algorithm 1
         cov = 0.5 * (cov + cov.T)
         if self._basis is None:
             return cov

@@ -84,7 +84,7 @@ def spline_columns(basis: SplineBasis, x: Floats) -> Floats:
     beyond = at - inside
     if beyond.any():
         slopes = BSpline(basis.knots, np.eye(len(basis.knots) - 4), 3).derivative(1)(inside)
-        B = B + beyond[:, None] * slopes
+        B = B + beyond[:, None] * slopes  # linear beyond the ends, as natural splines are
     return B @ basis.turn
 
 

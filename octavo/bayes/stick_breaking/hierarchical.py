@@ -69,7 +69,7 @@ def local_start(labels: Indices, features: Floats, n_components: int, n_atoms: i
         far = ((features[lost][:, None, :] - means) ** 2).sum(axis=2)
         local[lost] = far.argmin(axis=1)
     usage = np.full((n_components, n_atoms), (1.0 - SURE) / n_atoms)
-    usage[np.arange(kept.size), kept] += SURE
+    usage[np.arange(kept.size), kept] += SURE  # u_mkl: each stick is nearly sure of its atom
     usage[kept.size :] = 1.0 / n_atoms
     return smoothed(local, n_components), usage
 

@@ -290,7 +290,7 @@ class Observations:
         out = []
         for q, unit in zip(atoms, self.units, strict=True):
             if unit is not None:
-                covariances = q.covariances() * unit[1] ** 2
+                covariances = q.covariances() * unit[1] ** 2  # back from standard units
                 if covariances.ndim == 3:
                     covariances = q.covariances() * unit[1][:, None] * unit[1]
                 out.append(
@@ -312,6 +312,7 @@ class Observations:
             if kind == "gaussian":
                 roots = np.linalg.cholesky(q.covariances())
                 noise = rng.standard_normal((len(labels), q.mean.shape[1]))
+                # N(m_k, (ν_k W_k)⁻¹)
                 drawn = q.mean[labels] + np.einsum("nij,nj->ni", roots[labels], noise)
                 out.append(unit[0] + unit[1] * drawn)
             elif kind == "diag":

@@ -66,6 +66,7 @@ def _push_either(trans, s, rows, n, out):
 
         def dense(trans, s, rows, n, out):
             K = out.shape[0]
+            # one sum in a register, or rows of vectors where there are many states
             if K <= _NARROW:
                 for j in range(K):
                     total = 0.0

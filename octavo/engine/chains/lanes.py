@@ -112,7 +112,7 @@ def _load(nodes, ptr, lanes, factor, log_z, trusted):
             if top == -np.inf:
                 trusted[q] = False
                 break
-            log_z[q] += top
+            log_z[q] += top  # log Z gets back what the factors lose
             for c in range(C):
                 below = row[c] - top
                 factor[t, c, b] = math.exp(below)
@@ -365,6 +365,7 @@ def tied_marginals(
     )
     linear, shift, in_range = zip(*(exp_in_place(x) for x in (start, edges.score, end)))
     if all(in_range):
+        # lanes of about equal length: none waits long for another
         order = np.argsort(-lengths, kind="stable")
         trusted = np.ones(n, dtype=bool)
         _tied(

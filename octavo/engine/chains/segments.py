@@ -315,6 +315,7 @@ def _log_into(trans, a, u, enter):
             top = max(top, a[u, source[e]] + score[e])
         if top > -np.inf:
             for e in range(indptr[k], indptr[k + 1]):
+                # what enters state k, the largest term taken out
                 total += math.exp(a[u, source[e]] + score[e] - top)
             top += math.log(total)
         enter[u, k] = top
@@ -334,7 +335,7 @@ def _log_out_of(trans, ahead, top, b, u):
         for e in range(indptr[k], indptr[k + 1]):
             i = source[e]
             if top[i] > -np.inf:
-                b[u, i] += math.exp(score[e] + ahead[k] - top[i])
+                b[u, i] += math.exp(score[e] + ahead[k] - top[i])  # Eq. (3) over the transitions
     for i in range(K):
         b[u, i] = top[i] + math.log(b[u, i]) if top[i] > -np.inf else -np.inf
 
@@ -561,10 +562,11 @@ def _sample_segments(start, trans, end, scores, column, ptr, uniforms, out):
                     before[:] = -np.inf
                     for e in range(indptr[at], indptr[at + 1]):
                         before[source[e]] = a[j, source[e]] + score[e]
-                at = _draw(before, row[0])
+                at = _draw(before, row[0])  # the state of the last segment given what follows it
                 reach = min(L, j)
                 chance = np.empty(reach)
                 for d in range(reach):
+                    # then its length, by Eq. (2)'s own terms
                     chance[d] = mine[j - 1 - d, d, column[at]] + enter[j - 1 - d, at]
                 j -= _draw(chance, row[1]) + 1
                 place = ptr[n] + count[c, n]

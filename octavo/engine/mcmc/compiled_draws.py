@@ -78,7 +78,7 @@ def draw_normal(state):
         word = next_word(state)
         layer = word & LAYER_BITS
         u = np.float64(np.int64(word) >> 11) * (2.0 * UNIT)  # of [-1, 1)
-        # inside the layer above it: no look at the density (98.8 % of draws)
+        # inside the layer above it: no look at the density (97 % of draws)
         if abs(u) < INNER[layer]:
             return u * ENDS[layer]
         if layer == 0:  # the tail, by exponentials

@@ -97,6 +97,7 @@ def arrow_design(
     n, q = z.shape
     s = columns.shape[1]
     rows = np.arange(n)
+    # Zᵀ as a sparse matrix: a row meets the q coefficients of its block
     where = (block[:, None] * q + np.arange(q)).ravel()
     spread = sp.csr_array(
         (z.ravel(), (where, np.repeat(rows, q))), shape=(n_blocks * q, n), dtype=np.float64

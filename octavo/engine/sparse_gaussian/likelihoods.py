@@ -476,6 +476,7 @@ class Weibull(Likelihood):
             y, event = y[:, 0], y[:, 1]
             side.refuse(~np.isin(event, (0.0, 1.0)), event, "events 0 or 1")
         side.refuse(~(np.isfinite(y) & (y > 0)), y, "positive times")
+        # log of the hazard's known part, at events
         constant = event * (np.log(self.shape) + (self.shape - 1.0) * np.log(y))
         return {"event": event, "risk": y**self.shape, "constant": constant}
 

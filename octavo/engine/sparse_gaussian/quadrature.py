@@ -126,6 +126,7 @@ def concave_moments(
             return log_term(x) - 0.5 * (x - mean) ** 2 / var - 0.5 * (LOG_2PI + np.log(var))
 
         top = log_product(mode)
+        # where a Gaussian with the mode's curvature would have dropped so far
         guess = _REACH / np.sqrt(1.0 / var - np.minimum(slopes(mode)[1], 0.0))
         left = _ends(lambda step: top - log_product(mode - step), guess, var)
         right = _ends(lambda step: top - log_product(mode + step), guess, var)

@@ -177,7 +177,7 @@ def _places(starts, parents, row_starts, rows):
             if rows[p] < end:
                 inside[p] = rows[p] - begin
                 continue
-            while rows[q] != rows[p]:
+            while rows[q] != rows[p]:  # both lists ascend: one walk through the parent's
                 q += 1
             inside[p] = end - begin + q - row_starts[above]
     return inside
@@ -271,7 +271,7 @@ def _locate(row, column, where, of, starts, row_starts, rows, panel_starts, out)
             continue
         low, high = row_starts[s], row_starts[s + 1]
         while low < high:
-            middle = (low + high) // 2
+            middle = (low + high) // 2  # bisection among the rows below
             if rows[middle] < i:
                 low = middle + 1
             else:
@@ -368,6 +368,7 @@ def _subtract_square(front, begin, end, space):
     for i in range(rest):
         row = front[end + i]
         for t in range(0, end - begin - 3, 4):
+            # four columns at a time: each entry is read once for four products
             a, b, c, d = row[begin + t], row[begin + t + 1], row[begin + t + 2], row[begin + t + 3]
             at = t * rest
             for j in range(i + 1):
@@ -495,7 +496,7 @@ def _top_inverse(triangle, ratio, target):
         for i in range(t + 1):
             scale = triangle[t, i]
             for j in range(i + 1):
-                target[i, j] += scale * triangle[t, j]
+                target[i, j] += scale * triangle[t, j]  # L⁻ᵀ L⁻¹
     for t in range(below):
         row = target[width + t]
         for i in range(width):
@@ -571,6 +572,7 @@ def forward_solve(values, starts, row_starts, rows, panel_starts, right):
             for j in range(min(i, width)):
                 scale = panel[i, j]
                 for c in range(many):
+                    # L_ij x_j, for rows of the panel and below it
                     right[at, c] -= scale * right[begin + j, c]
             if i < width:
                 for c in range(many):

@@ -165,6 +165,7 @@ def _log_sums(edge, root, stop, left, right, reach, largest):
                 to_right = -np.inf
                 to_left = -np.inf
                 for k in range(i, j):
+                    # head's side so far, dependent's side that faces it
                     to_right = _join(to_right, right[i, k, inner] + left[j, k + 1, 0], largest)
                     to_left = _join(to_left, right[i, k, 0] + left[j, k + 1, inner], largest)
                 reach[i, j, s] = edge[i, j, s] + to_right
@@ -214,6 +215,7 @@ def _log_shares(edge, root, left, right, reach, total, grads, edges, roots, stop
                     d_left[k, i, 0] = _join(d_left[k, i, 0], to_left + reach[j, k, s], False)
             for s in range(V):
                 inner = min(s + 1, V - 1)
+                # value times derivative of log total, in logarithms
                 edges[i, j, s] = math.exp(d_reach[i, j, s] + reach[i, j, s])
                 edges[j, i, s] = math.exp(d_reach[j, i, s] + reach[j, i, s])
                 to_right = d_reach[i, j, s] + edge[i, j, s]

@@ -90,6 +90,7 @@ class PlainWiring:
     def start(self, rng: np.random.RandomState) -> Params:
         """Return small random weights and zero biases."""
         D, H, N, M, P, _ = self.shape
+        # small and random: equal hidden units would stay equal
         found = {
             "W": START * rng.standard_normal((D, H)),
             "A": START * rng.standard_normal((N * D, D)),

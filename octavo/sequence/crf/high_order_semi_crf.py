@@ -328,6 +328,7 @@ class HighOrderSemiCRF(PatternModel):
             for start in range(length):
                 for d in range(min(L, length - start)):
                     found.append(self.segment_features(x, start, start + d + 1))
+                    # row n L + d: the segment of d + 1 positions from n
                     place.append(((first + start) * L + d, q, start, start + d + 1))
 
         def where(row: int) -> str:

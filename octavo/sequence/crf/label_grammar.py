@@ -175,7 +175,7 @@ class LabelGrammar:
         """Return the weights of all patterns that end at each label; END belongs to the last."""
         automaton = self.automaton
         width = len(automaton.labels)
-        pairs = automaton.suffix_matrix.T @ weights
+        pairs = automaton.suffix_matrix.T @ weights  # Σ λ_i over patterns that end p·y
         before = automaton.walk(codes, lengths, self._begin)
         scores = pairs[before * width + codes]
         if self.marked:

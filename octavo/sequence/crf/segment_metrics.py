@@ -198,6 +198,7 @@ def _shuffled_counts(
     differences = np.empty(n_shuffles)
     for first in range(0, n_shuffles, 1000):
         size = min(1000, n_shuffles - first)
+        # counts add up over sequences: a shuffle is a product with coins
         moved = (rng.uniform(size=(size, len(a))) < 0.5).astype(np.float64) @ change
         differences[first : first + size] = value(total_a + moved) - value(total_b - moved)
     return float(value(total_a) - value(total_b)), differences

@@ -131,6 +131,7 @@ def _power_mean(values, count, mu):
     for m in range(count):
         if values[m] > -np.inf:
             n += 1
+            # Σ of logs, or of powers
             total += values[m] - top if mu == 0.0 else math.exp(mu * (values[m] - top))
     return top + (total / n if mu == 0.0 else math.log(total) / mu)
 

@@ -116,6 +116,7 @@ def fit_shards(
         k = min(n_components, shard.lengths.size)
         own = np.random.RandomState(seed)
         run = fit_mixture(alone, k, shape, restarts, noise=noise, rng=own)
+        # ω of the shard's models, as numbers of sequences
         return unpack_hmms(run.params.bank), run.params.weights * shard.lengths.size
 
     seeds = rng.randint(np.iinfo(np.int32).max, size=data.sets.size)

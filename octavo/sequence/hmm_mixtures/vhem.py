@@ -175,6 +175,7 @@ def _smoothed(bank: HMMBank, variance: Floats) -> HMMBank:
     real = (np.arange(bank.start.shape[1]) < bank.n_states[:, None]).astype(float)
     uniform = real / bank.n_states[:, None]
     start = (1 - _SMOOTH) * bank.start + _SMOOTH * uniform
+    # a transition of chance zero would stay zero in Eq. (25)
     trans = (1 - _SMOOTH) * bank.trans + _SMOOTH * uniform[:, None] * real[:, :, None]
     if bank.covars is None:
         V = bank.weights.shape[2]

@@ -253,7 +253,7 @@ def _offer(h, J, labels, r, bonus, truth, kept, top):
     for i in range(n):
         inner = h[i]
         for j in range(i):
-            inner += J[i, j] * (2.0 * labels[r, j] - 1.0)
+            inner += J[i, j] * (2.0 * labels[r, j] - 1.0)  # Σ_i s_i (h_i + Σ_{j<i} J_ij s_j)
         total += (2.0 * labels[r, i] - 1.0) * inner
         is_truth = is_truth and labels[r, i] == truth[i]
     if not is_truth:

@@ -120,7 +120,7 @@ def _hmm_path(batch: _Batch, tables: _Tables) -> np.ndarray:
     best = np.log(np.maximum(_hmm_start(tables, n), 1e-300)) + emit[:, 0]
     came = np.zeros((size, m, states), dtype=np.intp)
     for j in range(1, m):
-        options = best[:, :, None] + move
+        options = best[:, :, None] + move  # Viterbi
         came[:, j] = options.argmax(axis=1)
         best = options.max(axis=1) + emit[:, j]
     path = np.empty((size, m), dtype=np.intp)

@@ -82,6 +82,7 @@ def _scores(x, weights, out):
 def _exchange(step, x, weights, drift, clock, n, own, rival):
     """Add a row to one class and take it from another, in one pass; `add` of the streams twice."""
     inner = step / clock[SCALE]
+    # what the mean of past weights lacks of this step
     lagging = (clock[ROUND] - 1.0) * step - clock[LAG] * inner
     if drift.size > 0:
         for k in range(x.values.size):

@@ -180,7 +180,7 @@ def full_cost(labels, start, table, weights, tuples, arity, offset, member_ptr, 
         total += table[t, labels[t]]
         for k in range(member_ptr[start + t], member_ptr[start + t + 1]):
             m = members[k]
-            if tuples[m, arity[m] - 1] == start + t:
+            if tuples[m, arity[m] - 1] == start + t:  # each run counts once, at its last cell
                 total += weights[
                     tuple_index(m, labels, start, tuples, arity, offset, table.shape[1])
                 ]

@@ -314,6 +314,7 @@ class RecurrentClassifier(ClassifierMixin, SoundEstimator):
             )
         table = np.empty((n, n_histories, n_labels))
         for code in range(n_histories):
+            # a history as digits in base n_labels + 1
             digits = [(code // (n_labels + 1) ** s) % (n_labels + 1) for s in range(n_slots)]
             codes = np.tile(np.array(digits, dtype=np.int64), (n, 1)).reshape(n, n_slots)
             table[:, code] = self._answers(node_features(cells.values, codes, n_labels))

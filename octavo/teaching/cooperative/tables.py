@@ -36,7 +36,7 @@ def monomial_table(m: int) -> Named:
     room_for(3.0**m + 1, 2.0**m, f"The class of monomials over {m} variables")
     points = assignments(m)
     rows, names = [], []
-    for size in range(m + 1):
+    for size in range(m + 1):  # Σ C(m, k) 2^k = 3^m conjunctions without contradiction
         for variables in combinations(range(m), size):
             for signs in product((True, False), repeat=size):
                 rows.append((points[:, variables] == np.array(signs, bool)).all(axis=1))
@@ -115,6 +115,7 @@ def rectangle_table(height: int, width: int, empty: bool) -> Named:
     sides = (height * (height + 1) / 2, width * (width + 1) / 2)
     room_for(sides[0] * sides[1] + 1, float(height) * width, "The class of rectangles")
     tall, wide = (interval_table(side, False)[0] for side in (height, width))
+    # a rectangle is an interval of rows times one of columns
     cells = (tall[:, None, :, None] & wide[None, :, None, :]).reshape(-1, height * width)
     ends = [
         [(int(np.flatnonzero(row)[0]), int(np.flatnonzero(row)[-1])) for row in side]
