@@ -454,6 +454,7 @@ class IBPCategorical(
             )
             some = np.sort(rng.permutation(n)[: 2 * SUBSAMPLE])
             weights, _, _ = fit_weights(Z[some], codes[some], self._n_levels, self.sigma2_b, 1.0)
+            # near certainty, never at it: an entry of 0 or 1 would stay there
             nu[:, : Z.shape[1]] = 0.9 * Z + 0.05 if given is None else np.clip(given, 0.01, 0.99)
             empty = K - Z.shape[1]
             weights = [np.r_[B, rng.normal(0.0, 0.1, (empty, B.shape[1]))] for B in weights]

@@ -154,6 +154,7 @@ class BuffetChain:
         self._sweep(self.order)
         if self.sample_alpha:
             n = len(self.X)
+            # α | K_+ ~ Γ(1 + K_+, 1 + H_N), from a Γ(1, 1) prior
             self.alpha = self.rng.gamma(1.0 + self.n_features) / (1.0 + harmonic(n))
 
     @property
@@ -169,7 +170,7 @@ class BuffetChain:
     @property
     def log_evidence(self) -> float:
         """The sum over columns of the Laplace log p(x | Z)."""
-        return math.fsum(self.ev)
+        return math.fsum(self.ev)  # Eq. (6), summed over columns
 
     @property
     def log_prior(self) -> float:

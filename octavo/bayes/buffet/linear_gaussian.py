@@ -49,7 +49,7 @@ def _move_row(z, x, K, sign, M, mu, a):
         for j in range(K):
             a[i] += M[i, j] * z[j]
         s += z[i] * a[i]
-    w = sign / (1.0 + sign * s)
+    w = sign / (1.0 + sign * s)  # 1 / (1 ± z M zᵀ)
     for d in range(x.size):
         gap = x[d]
         for i in range(K):
@@ -69,7 +69,7 @@ def _log_row(z, x, K, M, mu, noise, extra):
         if z[i] != 0.0:
             for j in range(K):
                 s += M[i, j] * z[j]
-    spread = noise * s + extra
+    spread = noise * s + extra  # σ_x² (1 + z M zᵀ) + s σ_a²
     total = 0.0
     for d in range(x.size):
         gap = x[d]
@@ -115,10 +115,12 @@ def sweep_numbers(X, Z, m, K, M, mu, noise, prior, alpha, max_new, state, a, log
                 _drop(Z, m, M, mu, k, K - 1)
                 K -= 1
         for k in range(K):
+            # m_{-n,k} / N against 1 - m_{-n,k} / N, Eq. (1)
             odds = math.log(m[k] / (N - m[k])) if m[k] < N else np.inf
             z[k] = 1.0
             one = _log_row(z, x, K, M, mu, noise, s * prior)
             z[k] = 0.0
+            # the own features stay in `s`: without them this is no Gibbs step
             odds += one - _log_row(z, x, K, M, mu, noise, s * prior)
             u = draw_uniform(state)
             if math.log(u + 1e-300) - math.log1p(-u) < odds:
@@ -128,6 +130,7 @@ def sweep_numbers(X, Z, m, K, M, mu, noise, prior, alpha, max_new, state, a, log
         log_prior, top = 0.0, -np.inf
         for j in range(most + 1):
             if j > 0:
+                # Poisson(α / N), one factor a feature
                 log_prior += math.log(alpha / N) - math.log(float(j))
             logs[j] = log_prior + _log_row(z, x, K, M, mu, noise, j * prior)
             top = max(top, logs[j])
@@ -143,6 +146,7 @@ def sweep_numbers(X, Z, m, K, M, mu, noise, prior, alpha, max_new, state, a, log
             z[k] = 1.0
             m[k] = 1
             for i in range(K + new):
+                # a new feature's prior, in units of the noise
                 M[k, i] = prior / noise if i == k else 0.0
                 M[i, k] = prior / noise if i == k else 0.0
             for d in range(x.size):
@@ -160,6 +164,7 @@ def gaussian_log_evidence(X: Any, Z: Any, sigma_x: float, sigma_a: float) -> flo
     H = Z.T @ Z + noise / sigma_a**2 * np.eye(Z.shape[1])
     h = Z.T @ X
     fit = float((h * np.linalg.solve(H, h)).sum()) if Z.shape[1] else 0.0
+    # |Zᵀ Z σ_a² / σ_x² + I|
     log_det = np.linalg.slogdet(H * sigma_a**2 / noise)[1] if Z.shape[1] else 0.0
     gap = max(float((X**2).sum()) - fit, 0.0)
     return -0.5 * (n * D * math.log(2 * math.pi * noise) + D * log_det + gap / noise)
@@ -186,6 +191,7 @@ class GaussianChain:
     def rebuild(self) -> None:
         """Compute the posterior of the loadings anew."""
         K, Z = self.K, self.full[:, : self.K]
+        # M = (Zᵀ Z + σ_x² / σ_a² I)⁻¹
         self.M[:K, :K] = np.linalg.inv(Z.T @ Z + (self.sigma_x / self.sigma_a) ** 2 * np.eye(K))
         self.mu[:K] = self.M[:K, :K] @ Z.T @ self.X
 
@@ -208,11 +214,13 @@ class GaussianChain:
         if self.gaps.any():
             K, noise = self.K, self.rng.standard_normal((self.K, self.X.shape[1]))
             root = np.linalg.cholesky(self.M[:K, :K]) if K else np.zeros((0, 0))
+            # loadings given all rows: N(μ, σ_x² M) a column
             A = self.mu[:K] + self.sigma_x * root @ noise
             drawn = self.full[:, :K] @ A + self.sigma_x * self.rng.standard_normal(self.X.shape)
             self.X[self.gaps] = drawn[self.gaps]
             self.rebuild()
         if self.sample_alpha:
+            # α | K_+ ~ Γ(1 + K_+, 1 + H_N)
             self.alpha = self.rng.gamma(1.0 + self.K) / (1.0 + harmonic(len(self.X)))
 
     def trim(self) -> None:
@@ -266,9 +274,11 @@ class _Bound:
         rest = (self.X - nu @ phi) * W
         for k in range(nu.shape[1]):
             rest += np.outer(nu[:, k], phi[k]) * W
+            # E log p(x | ν) with feature k on, less that with it off
             score = prior[k] + (rest @ phi[k] - 0.5 * (W @ (s2[k] + phi[k] ** 2))) / self.noise
             nu[:, k] = 1.0 / (1.0 + np.exp(-np.clip(score, -700, 700)))
             rest -= np.outer(nu[:, k], phi[k]) * W
+        # Var(Σ_k z_k a_k): E z a² - (E z a)², independent under q
         spread = (W.T @ nu) * (s2 + phi**2).T - (W.T @ nu**2) * (phi**2).T
         total = -0.5 * (W.sum() * math.log(2 * math.pi * self.noise))
         total -= 0.5 * float((rest**2).sum() + spread.sum()) / self.noise
@@ -281,6 +291,7 @@ class _Bound:
         nu, sticks, phi, s2 = q
         sticks = update_sticks(sticks.tau, nu.sum(axis=0), len(nu), self.alpha)
         phi, W = phi.copy(), self.here.astype(np.float64)
+        # q(A): the precision of each loading, its entries independent
         s2 = 1.0 / (1.0 / self.prior + (nu.T @ W) / self.noise)
         rest = (self.X - nu @ phi) * W
         for k in range(nu.shape[1]):
@@ -467,6 +478,7 @@ class IBPLinearGaussian(
         self.Z_ = np.ascontiguousarray(Z[:, np.argsort(-Z.sum(axis=0), kind="stable")])
         self.n_features_ = self._n_features_out = self.Z_.shape[1]
         self.feature_probs_ = self.Z_.mean(axis=0)
+        # features of the buffet's next row: m_k / (N + 1)
         self._shares = self.Z_.sum(axis=0) / (len(X) + 1.0)
         ridge = (self.sigma_x / self.sigma_a) ** 2 * np.eye(self.n_features_)
         full = self.Z_.astype(np.float64)
@@ -484,6 +496,7 @@ class IBPLinearGaussian(
                 Z = rng.integers(0, 2, (len(X), min(self.k_init, self.max_features)))
                 chain, mine = GaussianChain(X, Z, rng, self.get_params()), []
                 for t in range(self.n_iter):
+                    # tempered at first: noise as large as the data, cooled over half the burn-in
                     chain.sweep(hottest ** max(0.0, 1.0 - 2.0 * t / max(self.burn_in, 1)))
                     if self.burn_in // 2 <= t < self.burn_in and t % TRIM_EVERY == 0:
                         chain.trim()
@@ -515,7 +528,7 @@ class IBPLinearGaussian(
         K, best = self.max_features, None
         with FitProgress(self, self.n_iter * self.n_init, X) as progress:
             for rng in chain_generators(self.random_state, self.n_init):
-                nu = rng.random((n, K))
+                nu = rng.random((n, K))  # features start apart: equal ones would stay equal
                 tau = np.c_[np.full(K, float(self.alpha)), np.ones(K)]
                 sticks = update_sticks(tau, nu.sum(axis=0), n, self.alpha)
                 phi = rng.normal(0.0, 0.1 * self.sigma_a, (K, D))
@@ -562,6 +575,7 @@ class IBPLinearGaussian(
         patterns = listed(self.n_features_, self.Z_).astype(np.float64)
         here = ~np.isnan(X)
         filled = np.where(here, X, 0.0)
+        # the loadings' posterior variance at a pattern
         spread = self.sigma_x**2 * (1.0 + np.einsum("pk,kl,pl->p", patterns, self._cov, patterns))
         mean = patterns @ self.loadings_
         square = (filled**2).sum(axis=1)[:, None] - 2.0 * filled @ mean.T

@@ -33,6 +33,7 @@ def fit_weights(Z: Any, X: Floats, levels: Any, sigma2_b: float, sigma2_x: float
             found = fit_column(patterns, counts, sigma2_b)
             weights.append(found.weights)
             logs.append(found.log_evidence)
+            # minus the inverse of the Hessian of Eq. (5): the text leaves the inverse out
             covs.append(np.linalg.inv(curvature(patterns, counts, found.weights, sigma2_b)))
         else:
             here = ~np.isnan(X[:, d])
@@ -41,6 +42,7 @@ def fit_weights(Z: Any, X: Floats, levels: Any, sigma2_b: float, sigma2_x: float
             cov = np.linalg.inv(H)
             mean = cov @ design.T @ x / sigma2_x
             value = -0.5 * (x.size * np.log(2 * np.pi * sigma2_x) + x @ x / sigma2_x)
+            # Gaussian evidence: the exponent at the mode, less ½ log|H σ_b²|
             value += 0.5 * (mean @ H @ mean - np.linalg.slogdet(H * sigma2_b)[1])
             weights.append(mean[:, None])
             covs.append(cov)
@@ -53,6 +55,7 @@ def listed(K: int, seen: Any) -> Any:
     if K <= MOST_LISTED:
         return bits_of(np.arange(1 << K), K)
     codes = np.unique(codes_of(seen))
+    # each pattern that was seen, with one feature changed
     near = (codes[:, None] ^ (np.int64(1) << np.arange(K, dtype=np.int64))).ravel()
     return bits_of(np.unique(np.r_[0, codes, near]), K)
 
@@ -70,11 +73,13 @@ def column_log_probs(Z: Any, weights: Floats, covs: Any = None) -> Floats:
     first = covs.reshape(R, K1, R, K1).transpose(1, 0, 2, 3).reshape(K1, -1)
     S = ((design @ first).reshape(len(Z), R * R, K1) @ design[:, :, None]).reshape(-1, R, R)
     pi, one = np.exp(logs), np.eye(R)
+    # diag(π) - π πᵀ: the curvature that one more row brings
     W = pi[:, :, None] * (one - pi[:, None, :])
     system = one + W @ S
-    shrink = np.linalg.slogdet(system)[1]
+    shrink = np.linalg.slogdet(system)[1]  # ½ log|I + W S| of Eq. (6)
     residual = one - pi[:, None, :]  # level x entries
     inner = S @ np.linalg.solve(system, np.swapaxes(residual, 1, 2))
+    # ½ gᵀ S (I + W S)⁻¹ g, the gain of one Newton step
     rise = 0.5 * (residual * np.swapaxes(inner, 1, 2)).sum(axis=2)
     found = logs + rise - 0.5 * shrink[:, None]
     return found - logsumexp(found, axis=1, keepdims=True)
@@ -93,7 +98,7 @@ def pattern_laws(Z: Any, levels: Any, weights: Any, covs: Any, sigma2_x: float) 
             laws.append(column_log_probs(Z, weights[d], cov))
         else:
             spread = np.full(len(Z), sigma2_x)
-            if cov is not None:
+            if cov is not None:  # variance of an answer given the weights
                 spread += ((design @ cov) * design).sum(axis=1)
             laws.append((design @ weights[d][:, 0], spread))
     return laws
@@ -111,6 +116,7 @@ def log_likelihoods(laws: list[Any], X: Floats, levels: Any) -> Floats:
     n_patterns = len(laws[0][0]) if levels[0] == 0 else len(laws[0])
     total = np.zeros((len(X), n_patterns))
     if answered:
+        # one-hot answers pick their log-probabilities in one product, Eq. (3)
         total = hot @ np.hstack([laws[d] for d in answered]).T
     for d, R in enumerate(levels):
         if R == 0:

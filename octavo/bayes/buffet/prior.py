@@ -49,7 +49,9 @@ def log_prob_of_counts(columns: Any, counts: Ints, n: int, alpha: float) -> floa
     m = np.asarray(counts, dtype=np.float64)
     packed = np.packbits(columns.astype(bool), axis=0)
     _, repeats = np.unique(packed, axis=1, return_counts=True) if K else (None, np.zeros(0))
+    # α^K / Π repeats! exp(-α H_n): equal columns are one class
     value = K * math.log(alpha) - float(gammaln(repeats + 1.0).sum()) - alpha * harmonic(n)
+    # Π (n - m_k)! (m_k - 1)! / n!
     return value + float((gammaln(n - m + 1.0) + gammaln(m)).sum()) - K * math.lgamma(n + 1.0)
 
 
@@ -96,12 +98,12 @@ def ibp_sample(n: int, alpha: float, random_state: Any = None, *, method: str = 
 
 
 def _restaurant(n: int, alpha: float, rng: np.random.RandomState) -> Any:
-    news = rng.poisson(alpha / np.arange(1, n + 1))
+    news = rng.poisson(alpha / np.arange(1, n + 1))  # Poisson(α / i) new dishes of guest i
     Z = np.zeros((n, int(news.sum())), dtype=np.int64)
     K = 0
     counts = np.zeros(Z.shape[1])
     for i, new in enumerate(news):
-        Z[i, :K] = rng.random_sample(K) * (i + 1) < counts[:K]
+        Z[i, :K] = rng.random_sample(K) * (i + 1) < counts[:K]  # m / i, guest i counted
         Z[i, K : K + new] = 1
         K += new
         counts += Z[i]
@@ -111,6 +113,7 @@ def _restaurant(n: int, alpha: float, rng: np.random.RandomState) -> Any:
 def _sticks(n: int, alpha: float, rng: np.random.RandomState) -> Any:
     columns, stick = [], 1.0
     while stick * n > SMALLEST_STICK:
+        # ω_k = Π v_i, Section 2.1
         stick *= rng.random_sample() ** (1.0 / alpha)  # Beta(alpha, 1)
         columns.append(rng.random_sample(n) < stick)
     return np.array(columns, dtype=np.int64).reshape(-1, n).T

@@ -56,6 +56,7 @@ def posterior_of_rows(
         top = joint.max(axis=1, keepdims=True)
         part = np.exp(joint - top)
         total = part.sum(axis=1, keepdims=True)
+        # log Σ over patterns of p(x | z) p(z)
         chances[cut], logs[cut] = part / total, (top + np.log(total))[:, 0]
     return patterns, chances, logs
 
@@ -65,7 +66,7 @@ def spread_features(
     pinned: Any,
 ) -> Any:  # fmt: skip
     """Return features of all rows, drawn given features that were learned on some (Section 5.2)."""
-    shares = Z.sum(axis=0) / (len(Z) + 1.0)
+    shares = Z.sum(axis=0) / (len(Z) + 1.0)  # m_k / (N + 1): what the buffet gives the next row
     out = np.zeros((len(X), Z.shape[1]), dtype=np.int8)
     for at in range(0, len(X), 4096):
         cut = slice(at, at + 4096)

@@ -61,6 +61,7 @@ def _pairs(Z: Any) -> tuple[Floats, Floats, Floats, Floats]:
     both = Z.T @ Z / n
     product = np.outer(share, share)
     np.fill_diagonal(product, share)
+    # standard error of a share if features were independent
     spread = np.sqrt(product * (1.0 - product) / n)
     z = np.divide(both - product, spread, out=np.zeros_like(both), where=spread > 0.0)
     down = share[:, None]

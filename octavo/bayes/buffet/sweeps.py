@@ -276,6 +276,7 @@ def _stand_aside(n, K, X, rows, codes, sizes, P, counts, G, m, levels, B, stale)
     _clear(P, counts, G)
     for k in range(K):
         P[G, k + 1] = float((rows[n] >> k) & 1)
+    # s features of one row alone are one of value √s: their weights add up to variance s σ_b²
     P[G, K + 1] = math.sqrt(float(s))
     _count(counts, G, levels, x, 1.0)
     if s > 0:
@@ -302,7 +303,7 @@ def _join(n, K, j, X, rows, codes, sizes, P, counts, G, m, levels, B):
         for i in range(j - 1, -1, -1):
             for r in range(B.shape[2]):
                 B[d, K + 1 + i, r] = 0.0 if absent else B[d, K + 1, r] / math.sqrt(float(j))
-    rows[n] = code
+    rows[n] = code  # by symmetry the j weights are equal at the maximum
     return _add_row(codes, sizes, P, counts, G, K + j, code, levels, x)
 
 
@@ -333,7 +334,7 @@ def sweep_rows(
     N, spare = X.shape[0], many_ev.shape[0] - 1
     max_features = P.shape[1] - 2
     logs, mosts, everywhere = np.empty(spare + 1), np.empty(spare + 1), np.zeros(levels.size)
-    log_rate = math.log(alpha / N)
+    log_rate = math.log(alpha / N)  # Poisson(α / N) of Section 2.2
     for at in range(order.size + 1):
         last = at == order.size
         n, s, before = 0 if last else order[at], 0, K
@@ -354,9 +355,11 @@ def sweep_rows(
             elif t < K:
                 k, to = t + 1, 1.0 - P[G, t + 1]
                 if not sure:
+                    # Eq. (1): m_{-n,k} / N over 1 - m_{-n,k} / N
                     odds = math.log(m[t] / (N - m[t])) if m[t] < N else np.inf
                     odds = odds if to == 1.0 else -odds
                     u = draw_uniform(state)
+                    # log odds of u: the rise of the evidence at which z_nk changes
                     limit = math.log(u + 1e-300) - math.log1p(-u) - odds
                     if limit >= e_minus - now + SLACK:  # not even if the row were certain
                         t += 1
@@ -375,6 +378,7 @@ def sweep_rows(
                     for i in range(j_max + 1):
                         mosts[i] = most - now + SLACK
                 else:
+                    # the next factor (α / N) / j of the Poisson prior
                     log_prior += log_rate - math.log(float(slot))
                 width = K + 1 if slot == 0 else K + 2
                 P[G, K + 1] = math.sqrt(float(slot))
@@ -398,7 +402,7 @@ def sweep_rows(
                 if quick is not None and fast and rise + margin > limit:  # now with its maxima
                     sure = True
                     continue
-                if rise > limit:
+                if rise > limit:  # Eq. (1), in logs
                     P[G, t + 1] = to
                     _take(levels, x, K1, B, ev, many_B[spare], many_ev[spare], stale)
                     now = _sum(ev)
@@ -414,6 +418,7 @@ def sweep_rows(
                 rest, bound = 0.0, log_prior
                 for i in range(slot + 1, j_max + 1):
                     bound += log_rate - math.log(float(i))
+                    # Poisson mass of more features, each at its largest likelihood
                     rest += math.exp(min(bound + mosts[i], 700.0))
                 j = _settled(u, logs, slot + 1, rest)
                 if j < 0 and slot == j_max:
@@ -426,6 +431,7 @@ def sweep_rows(
         if not last:
             if s > 0 or j > 0:
                 _take(levels, x, K + 1 if j == 0 else K + 2, B, ev, many_B[j], many_ev[j], stale)
+            # the row's own features are replaced last, once its others are drawn
             G = _join(n, K, j, X, rows, codes, sizes, P, counts, G, m, levels, B)
             K += j
     shape[0], shape[1] = G, K

@@ -40,11 +40,12 @@ def stick_terms(tau: Floats) -> tuple[Floats, Floats, Floats]:
     """Return E log Π v, the best lower bound of E log(1 - Π v), and its λ (K x K)."""
     K = len(tau)
     one, two, both = digamma(tau[:, 0]), digamma(tau[:, 1]), digamma(tau.sum(axis=1))
+    # log λ_ki before it is normalised: ψ(τ_i2) + Σ_{m<i} ψ(τ_m1) - Σ_{m≤i} ψ(τ_m1 + τ_m2)
     scores = two + np.r_[0.0, np.cumsum(one)[:-1]] - np.cumsum(both)
     lower = np.where(np.tri(K, dtype=bool), scores, -np.inf)
-    log_off = logsumexp(lower, axis=1)
+    log_off = logsumexp(lower, axis=1)  # Appendix B: the multinomial bound at its best λ
     lam = np.exp(lower - log_off[:, None])
-    return np.cumsum(one - both), log_off, lam
+    return np.cumsum(one - both), log_off, lam  # Σ_{i≤k} E log v_i
 
 
 def update_sticks(tau: Floats, sums: Floats, n: int, alpha: float) -> Sticks:
@@ -53,8 +54,8 @@ def update_sticks(tau: Floats, sums: Floats, n: int, alpha: float) -> Sticks:
     off = n - sums
     tail = np.cumsum(lam[:, ::-1], axis=1)[:, ::-1] - lam  # Σ_{i > k} λ_mi
     new = np.empty_like(tau)
-    new[:, 0] = alpha + np.cumsum(sums[::-1])[::-1] + off @ tail
-    new[:, 1] = 1.0 + off @ lam
+    new[:, 0] = alpha + np.cumsum(sums[::-1])[::-1] + off @ tail  # τ_k1 of Section 4
+    new[:, 1] = 1.0 + off @ lam  # τ_k2 of Section 4
     log_on, log_off, _ = stick_terms(new)
     return Sticks(new, log_on, log_off)
 
@@ -63,8 +64,10 @@ def stick_bound(sticks: Sticks, sums: Floats, n: int, alpha: float) -> float:
     """Return the part of the bound of sticks and of features given sticks."""
     a, b = sticks.tau.T
     both = digamma(a + b)
+    # E log p(v | α)
     prior = math.log(alpha) * len(a) + (alpha - 1.0) * float((digamma(a) - both).sum())
     entropy = betaln(a, b) - (a - 1) * digamma(a) - (b - 1) * digamma(b) + (a + b - 2) * both
+    # E log p(z | v), with the lower bound of E log(1 - Π v)
     features = sums @ sticks.log_on + (n - sums) @ sticks.log_off
     return prior + float(entropy.sum()) + float(features)
 
@@ -98,11 +101,14 @@ def update_features(X, levels, nu, prior, phi, E, suffix, prefix, xi, fixed):
                     if x >= 0:
                         whole = slope = 0.0
                         for r in range(R):
+                            # E^d_0r Π_{k'≠k} (1 - ν_nk' + ν_nk' E^d_k'r)
                             others = prefix[d, r] * suffix[k + 1, d, r]
                             gain = others * (E[k + 1, d, r] - 1.0)
                             slope += gain
                             whole += others + v * gain
+                        # φ - ξ Σ_r others (E - 1): the sign that the print turns round
                         score += phi[k + 1, d, x] - slope / whole  # ξ is at its best here
+                # ν_nk = σ(A_nk), Section 4
                 v = 1.0 / (1.0 + math.exp(-score)) if score > -700.0 else 0.0
                 nu[n, k] = v
             for d in range(D):
@@ -115,7 +121,8 @@ def update_features(X, levels, nu, prior, phi, E, suffix, prefix, xi, fixed):
                 whole = 0.0
                 for r in range(R):
                     whole += prefix[d, r]
-                xi[n, d] = 1.0 / whole
+                xi[n, d] = 1.0 / whole  # ξ_nd of Section 4
+                # log ξ in place of the tangent: ξ is at its best
                 total += phi[0, d, x] - math.log(whole)
                 for k in range(K):
                     total += nu[n, k] * phi[k + 1, d, x]
@@ -132,13 +139,14 @@ def _best_weight(M, omega, prec, phi, s2):
         moved = 0.0
         for _ in range(3):
             e = omega * math.exp(min(phi + 0.5 * s2, 700.0))
-            step = (M - e - prec * phi) / (e + prec)
+            step = (M - e - prec * phi) / (e + prec)  # Newton in φ (Appendix C)
             step = min(max(step, -1.0), 1.0)
             phi = min(max(phi + step, -FAR), FAR)
             moved = max(moved, abs(step))
         for _ in range(3):
             e = omega * math.exp(min(phi + 0.5 * s2, 700.0))
             slope = 0.5 - 0.5 * s2 * (e + prec)
+            # Newton in log s², so that it stays positive
             bend = 0.5 * s2 * (e + prec) + 0.25 * s2 * s2 * e
             step = min(max(slope / bend, -1.0), 1.0)
             s2 *= math.exp(step)
@@ -161,7 +169,7 @@ def update_weights(X, levels, nu, phi, s2, E, xi, prec, products):
                     products[n] *= 1.0 - nu[k, n] + nu[k, n] * E[k + 1, d, r]
             for k in range(K + 1):
                 M = omega = 0.0
-                if k == 0:
+                if k == 0:  # expected counts of level r, and of exp at it
                     for n in range(N):
                         omega += products[n]
                         M += 1.0 if X[n, d] == r else 0.0
@@ -169,6 +177,7 @@ def update_weights(X, levels, nu, phi, s2, E, xi, prec, products):
                     e = E[k, d, r] - 1.0
                     for n in range(N):
                         v = nu[k - 1, n]
+                        # product without feature k, from that of all
                         omega += v * products[n] / (1.0 + v * e)
                         M += v if X[n, d] == r else 0.0
                     omega *= E[0, d, r]
@@ -195,6 +204,7 @@ class Posterior(NamedTuple):
 
 def _weight_bound(q: Posterior, levels: Ints, prec: float) -> float:
     used = np.arange(q.phi.shape[2]) < levels[:, None]
+    # E log p(b) and the entropy of q(b), Appendix B
     terms = np.log(q.s2 * prec) + 1.0 - prec * (q.phi**2 + q.s2)
     return 0.5 * float(np.where(used, terms, 0.0).sum())
 
@@ -236,7 +246,7 @@ class VariationalBuffet:
         nu, xi = q.nu.copy(), q.xi
         (N, K), (_, D, R) = nu.shape, q.E.shape
         room = np.empty((K + 1, D, R)), np.empty((D, R))
-        prior, total = q.sticks.log_on - q.sticks.log_off, 0.0
+        prior, total = q.sticks.log_on - q.sticks.log_off, 0.0  # what A_nk has of the prior
         for at in range(0, N, self.chunk):
             cut = slice(at, at + self.chunk)
             total += update_features(
@@ -244,7 +254,7 @@ class VariationalBuffet:
                 self.fixed[cut],
             )  # fmt: skip
         new = q._replace(nu=nu, xi=xi)
-        total += float(entr(nu).sum() + entr(1.0 - nu).sum())
+        total += float(entr(nu).sum() + entr(1.0 - nu).sum())  # minus E log q(z): print has plus
         total += stick_bound(q.sticks, nu.sum(axis=0), N, self.alpha)
         return total + _weight_bound(new, self.levels, self.prec), new
 

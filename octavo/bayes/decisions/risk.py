@@ -28,7 +28,7 @@ def action_losses(loss: Any, reject_cost: float | None, n_classes: int) -> Float
     One row per class, and a last one for rejecting where there is one.
     """
     if loss is None:
-        table = 1.0 - np.eye(n_classes)
+        table = 1.0 - np.eye(n_classes)  # 0-1 loss: the most probable class
     else:
         table = real_array(loss, "loss")
         fits = table.ndim == 2 and table.shape[1] == n_classes
@@ -47,14 +47,14 @@ def action_losses(loss: Any, reject_cost: float | None, n_classes: int) -> Float
 
 def conditional_risks(losses: Floats, posterior: Floats) -> Floats:
     """Return R(i | x) = Σ_j L(i, j) P(j | x), one column an action."""
-    return posterior @ losses.T
+    return posterior @ losses.T  # lecture 1: R(h_i | x)
 
 
 def least_risk(risks: Floats, posterior: Floats) -> Indices:
     """Return the action of least risk; among equal ones the class that is most probable."""
     least = risks.min(axis=1, keepdims=True)
     size = np.abs(risks).max(axis=1, keepdims=True)
-    is_least = risks <= least + 1e-15 * size
+    is_least = risks <= least + 1e-15 * size  # ties to rounding are ties
     preference = np.full(risks.shape, -1.0)  # rejecting comes last
     preference[:, : posterior.shape[1]] = posterior
     return np.argmax(np.where(is_least, preference, -np.inf), axis=1)

@@ -142,15 +142,15 @@ class SequentialBayes(SoundEstimator):
                 f"Log-likelihoods must be numbers below infinity; hypotheses give {found.tolist()} "
                 f"for {x!r}."
             )
-        joint = logs[-1] + found
+        joint = logs[-1] + found  # log P(x | h) P_n(h)
         total = float(log_sum(joint))
         if not np.isfinite(total):
             raise ValueError(
                 f"{x!r} is impossible under every hypothesis that is still possible; add one that "
                 "allows it."
             )
-        self._evidence += total
-        logs.append(joint - total)
+        self._evidence += total  # log P(x_1, ..., x_n), by the chain rule
+        logs.append(joint - total)  # P_{n+1}(h), section 1.2
         return self
 
     def update_all(self, xs: Iterable[Any]) -> Self:

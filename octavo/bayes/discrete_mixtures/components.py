@@ -64,16 +64,17 @@ def bernoulli_step(X: Any, share: Floats, alpha: float) -> MixtureParams:
     mass = share.sum(axis=0)
     ones = np.asarray(share.T @ X)
     held = mass + 2.0 * alpha
+    # §3.3: means weighted by responsibilities
     means = (ones + alpha) / np.where(held > 0.0, held, 1.0)[:, None]
     means[held <= 0.0] = 0.5  # nobody's component
-    return MixtureParams(mass / share.shape[0], np.clip(means, 0.0, 1.0))
+    return MixtureParams(mass / share.shape[0], np.clip(means, 0.0, 1.0))  # λ_j = Σ_i r_ij / m
 
 
 def multinomial_step(X: Any, share: Floats, alpha: float) -> MixtureParams:
     """Return the maximum a posteriori weights and probabilities, alpha pseudo-counts a column."""
     counts = np.asarray(share.T @ X) + alpha
     held = counts.sum(axis=1, keepdims=True)
-    means = counts / np.where(held > 0.0, held, 1.0)
+    means = counts / np.where(held > 0.0, held, 1.0)  # §3.3 for counts
     means[held[:, 0] <= 0.0] = 1.0 / X.shape[1]
     return MixtureParams(share.sum(axis=0) / share.shape[0], means)
 
@@ -85,6 +86,7 @@ def log_prior(params: MixtureParams, alpha: float, two_sided: bool) -> float:
     total = safe_log(params.means).sum()
     if two_sided:
         total += safe_log(1.0 - params.means).sum()
+    # log of Π p^α, and of (1 - p)^α where both sides have pseudo-counts
     return alpha * float(total)
 
 

@@ -40,11 +40,12 @@ def _pair_sums(indptr, indices, counts, a, u, doc_sums, word_sums):
             p = 0.0
             for z in range(n_topics):
                 p += mine[z] * theirs[z]
-            p = max(p, 1e-300)
+            p = max(p, 1e-300)  # p(d, w) = Σ_z λ_z v_dz u_zw
             total += counts[e] * np.log(p)
             ratio = counts[e] / p
             into = word_sums[w]
             for z in range(n_topics):
+                # q is a u / p: a document's and a word's own factor come after the pass
                 sums[z] += ratio * theirs[z]
                 into[z] += ratio * mine[z]
     return total
@@ -63,7 +64,7 @@ def _tempered_sums(indptr, indices, counts, a, u, doc_sums, word_sums, beta):
             for z in range(n_topics):
                 joint = a[d, z] * u[w, z]
                 p += joint
-                q[z] = joint**beta
+                q[z] = joint**beta  # tempered: q ∝ (λ v u)^β
                 norm += q[z]
             total += counts[e] * np.log(max(p, 1e-300))
             share = counts[e] / max(norm, 1e-300)
@@ -89,7 +90,7 @@ def expected_counts(X: Any, at: Aspects, beta: float = 1.0) -> tuple[float, Any]
     doc_sums, word_sums = np.zeros_like(a), np.zeros_like(at.words)
     if beta == 1.0:
         total = _pair_sums(X.indptr, X.indices, X.data, a, at.words, doc_sums, word_sums)
-        doc_sums *= a
+        doc_sums *= a  # λ_z v_dz Σ_w n/p u_zw = Σ_w n q
         word_sums *= at.words
     else:
         total = _tempered_sums(
@@ -101,9 +102,9 @@ def expected_counts(X: Any, at: Aspects, beta: float = 1.0) -> tuple[float, Any]
 def maximize_aspects(_: Any, sums: Any) -> Aspects:
     """Return the M-step: expected counts, divided by their sums."""
     by_doc, by_word = sums
-    mass = by_word.sum(axis=0)
-    docs = by_doc / np.maximum(by_doc.sum(axis=0), TINY)
-    words = by_word / np.maximum(mass, TINY)
+    mass = by_word.sum(axis=0)  # λ_z ∝ Σ n q
+    docs = by_doc / np.maximum(by_doc.sum(axis=0), TINY)  # v_dz ∝ Σ_w n q
+    words = by_word / np.maximum(mass, TINY)  # u_zw ∝ Σ_d n q
     empty = mass <= 0.0  # a topic that nothing needs stays a distribution
     docs[:, empty], words[:, empty] = 1.0 / len(docs), 1.0 / len(words)
     return Aspects(mass / mass.sum(), docs, words)
@@ -130,7 +131,7 @@ def fold_in(X: Any, words: Floats, start: Floats, *, max_iter: int, tol: float) 
     for _ in range(max_iter):
         sums = np.zeros_like(shares)
         total = _pair_sums(X.indptr, X.indices, X.data, shares, words, sums, unused)
-        shares[some] = (sums * shares)[some] / lengths[some, None]
+        shares[some] = (sums * shares)[some] / lengths[some, None]  # P(z | d) = Σ_w n q / n_d
         if total - last <= tol * abs(total):
             break
         last = total

@@ -169,6 +169,7 @@ class PLSA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupportMix
             )
         rows = X if some.size == len(lengths) else X[some]
         size = float(rows.data.max())
+        # EM sees ratios of counts alone: the size cannot overflow its sums
         rows = type(rows)((rows.data / size, rows.indices, rows.indptr), shape=rows.shape)
         rng = check_random_state(self.random_state)
         with FitProgress(self, self.n_init * self.max_iter, X) as progress:

@@ -64,7 +64,7 @@ def add_to_regression(sign, i, j, design, rows, ys, deep, work):
     """Let a row join or leave the sums of a y-cluster: rank-one change of the factor of Ĉ."""
     d = design.shape[1]
     away = rows[LATENT, i] - rows[OFFSET, i]
-    change_by_rank_one(deep[j], design[i], sign, work)
+    change_by_rank_one(deep[j], design[i], sign, work)  # Ĉ ± xᵀx, on its factor
     for h in range(d):
         deep[j, d, h] += sign * design[i, h] * away
     ys[j, SQUARES] += sign * away * away
@@ -123,11 +123,13 @@ def collapsed_log_like(response, i, j, design, rows, scalars, yi, ys, deep, work
         spread += work[h] * work[h]
         rest -= deep[j, d + 1, h] * deep[j, d + 1, h]
     if response == PROBIT:
+        # Φ(±xβ̂ / √(1 + x Ĉ⁻¹ xᵀ)): the latent number is integrated out
         z = location / math.sqrt(spread)
         return log_normal_cdf(z if y > 0.5 else -z)
     shape, rate = scalars[0] + 0.5 * yi[j, ROWS], scalars[1] + 0.5 * max(rest, 0.0)
     value = math.lgamma(shape + 0.5) - math.lgamma(shape)
     value -= 0.5 * (LOG_2PI + math.log(rate * spread))
+    # the t law with 2 â degrees of freedom, on its log scale
     return value - (shape + 0.5) * math.log1p(0.5 * (y - location) ** 2 / (rate * spread))
 
 
@@ -160,7 +162,7 @@ def single_row_theta(i, j, design, rows, prior, scalars, response, beta, ys, rng
     for h in range(d):
         block[d, h] = design[i, h] * away
         for g in range(h + 1):
-            block[h, g] = prior[h, g] + design[i, h] * design[i, g]
+            block[h, g] = prior[h, g] + design[i, h] * design[i, g]  # Ĉ = C + xᵀx
     factor_in_place(block)
     ys[j, NOISE], _ = draw_theta(
         block, away * away, 1, prior, response == PROBIT, scalars, rng, beta, j, 0
@@ -182,23 +184,27 @@ def fill_weights(
             )
         else:
             value = collapsed_log_like(response, i, j, design, rows, scalars, yi, ys, deep, work)
+        # of ω_{j,l} in Eq. (16): the row itself is out, so n_j is n_j^{-i}
         value += logs[yi[j, ROWS]]
         if plain:
             weights[0, kx + j] = -np.inf
         else:
-            value -= math.log(ys[j, ALPHA] + yi[j, ROWS])
+            value -= math.log(ys[j, ALPHA] + yi[j, ROWS])  # n_j / (α_ψ(θ_j) + n_j) of Eq. (16)
+            # ω_{j,k_j+1} of Eq. (16): a new x-cluster
             weights[0, kx + j] = value + math.log(ys[j, ALPHA]) + log_hx
         weights[1, j] = value
     for l in range(kx):
         value = weights[1, xi[l, OWNER]] + x_log_like(x, i, l, xp, xt, others, deep is not None)
+        # ω_{j,l} of Eq. (16); a plain mixture's row counts once, in n_j
         weights[0, l] = value if plain else value + logs[xi[l, SIZE]]
     log_alpha = math.log(scalars[7]) + log_hx
     if auxiliary is None:
-        weights[0, kx + k] = log_alpha + rows[HY, i]
+        weights[0, kx + k] = log_alpha + rows[HY, i]  # ω_{k+1,1} of Eq. (16)
         return kx + k + 1
     n_offered = auxiliary.shape[0]
     for t in range(n_offered):
         value = row_log_like(response, rows[RESPONSE, i], design, i, auxiliary, t, 1.0, auxiliary)
+        # α_θ is shared by what is offered (Neal's Algorithm 8)
         weights[0, kx + k + t] = log_alpha - math.log(n_offered) + value
     return kx + k + n_offered
 
@@ -276,13 +282,13 @@ def allocate_rows(
                 option, j = j - k, k
                 sizes[0] += 1
                 yi[j, ROWS] = yi[j, PARTS] = 0
-                new_alpha(scalars, rng, ys, j)
+                new_alpha(scalars, rng, ys, j)  # α_ψ of a new y-cluster comes from its prior
                 if auxiliary is not None:
                     for c in range(beta.shape[1]):
                         for h in range(d):
                             beta[j, c, h] = auxiliary[option, c, h]
                 elif deep is None:
-                    single_row_theta(
+                    single_row_theta(  # θ given (y_i, x_i), as after Eq. (16)
                         i, j, design, rows, prior, scalars, response, beta, ys, rng, block
                     )
                 if deep is not None:
@@ -297,7 +303,7 @@ def allocate_rows(
             clear_sums(l, xp, xt)
             if deep is None:
                 add_to_sums(1.0, x, i, l, others, xp, xt)
-                draw_psi(l, 1, gauss, others, rng, xp, xt)
+                draw_psi(l, 1, gauss, others, rng, xp, xt)  # ψ given x_i, as after Eq. (16)
         j = xi[l, OWNER]
         labels[i] = l
         if deep is not None:

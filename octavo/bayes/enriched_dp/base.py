@@ -284,7 +284,7 @@ class NestedMixture(CallbackSupportMixin, SoundEstimator):
         early, late = values[: int(first * size)], values[size - int(last * size) :]
         if min(len(early), len(late)) < 4:
             raise ValueError(f"geweke_z needs at least four early draws; there are {len(early)}.")
-        spread = sum(
+        spread = sum(  # Monte Carlo variances of both means, by effective numbers of draws
             part.var(axis=0, ddof=1) / np.maximum(effective_sample_size(part[None]), 1.0)
             for part in (early, late)
         )

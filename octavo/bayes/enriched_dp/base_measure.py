@@ -105,7 +105,7 @@ def regression_prior(
         a_y = float(options.a_y)
         if isinstance(options.b_y, str):
             expected = 0.5 * residual_share(design, y)
-            b_y = expected * (a_y - 1.0)
+            b_y = expected * (a_y - 1.0)  # an inverse gamma's mean is b / (a - 1)
         else:
             b_y = float(options.b_y) / scale**2
             expected = b_y / (a_y - 1.0)
@@ -114,6 +114,7 @@ def regression_prior(
         C = np.diag(np.r_[expected, np.full(d - 1, expected * slopes / share)])
     else:
         back = np.linalg.inv(A)
+        # β' = A β, so that βᵀ C β stays the same
         C = back.T @ precision_matrix(options.C, plan) @ back
     if options.beta0 is None:
         beta0 = np.zeros(d)
@@ -189,14 +190,16 @@ def log_prior_x(values: Floats, base: Base) -> Floats:
     """Return log h_x of rows, entries that are NaN integrated out; x! of counts is left out."""
     mu0, c, a, b = base.gauss
     n_gaussian = mu0.size
-    scale = 2.0 * b * (c + 1.0) / c
+    scale = 2.0 * b * (c + 1.0) / c  # 2a times the squared scale b (c + 1) / (a c) of the t law h_x
     away = values[:, :n_gaussian] - mu0
+    # h_x = t_{2a}(μ0, b (c + 1) / (a c)), one column each
     logs = gammaln(a + 0.5) - gammaln(a) - 0.5 * np.log(np.pi * scale)
     logs = logs - (a + 0.5) * np.log1p(away * away / scale)
     total = np.where(np.isnan(away), 0.0, logs).sum(axis=1)
     for g, (kind, _, width, one, two) in enumerate(() if base.others is None else base.others):
         entry = values[:, n_gaussian + g]
         if kind == COUNT:
+            # negative binomial: the Poisson rate integrated out over Γ(one, two)
             logs = gammaln(entry + one) - gammaln(one) + one * np.log(two / (two + 1.0))
             logs = logs - entry * np.log(two + 1.0)
         else:
@@ -209,10 +212,12 @@ def log_prior_y(y: Floats, design: Floats, base: Base) -> Floats:
     """Return log h_y(y | x) of each row by itself; 0 where it has no closed form."""
     d, response = design.shape[1], base.modes[0]
     white = np.linalg.solve(base.prior[d : 2 * d], design.T)
+    # 1 + x C⁻¹ xᵀ, the inverse of the paper's W
     spread, location = 1.0 + (white**2).sum(axis=0), design @ base.prior[-1]
     if response == GAUSSIAN:  # t_{2a}(x β0, (b / a) (1 + x C⁻¹ xᵀ))
         a, b = base.scalars[:2]
         return student_log_density(StudentT(location, b / a * spread, 2.0 * a), y)
     if response == PROBIT:
+        # Φ(±x β0 / √(1 + x C⁻¹ xᵀ))
         return log_ndtr(np.where(y > 0.5, 1.0, -1.0) * location / np.sqrt(spread))
     return np.zeros(len(y))

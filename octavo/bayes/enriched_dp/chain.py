@@ -188,17 +188,17 @@ class NestedChain:
         """Run one sweep (Appendix A)."""
         response, _, plain, collapsed, moves = self.base.modes
         conjugate = response <= PROBIT
-        self.allocate()
+        self.allocate()  # Appendix A, first step: Eq. (16) for every row
         t, b, m = self.table, self.base, self.mix
         if response == PROBIT and not collapsed:
-            self._latents()
+            self._latents()  # after the rows' choices, which integrate the latent numbers out
         if self._pair is not None:
             self.split_and_merge()
             m = self.mix
         elif collapsed:
             self._redraw(REGRESSIONS)
         if moves and not plain:
-            self.shuffle()
+            self.shuffle()  # Appendix A, second step: the Metropolis-Hastings moves
         which = KERNELS
         if conjugate and (moves or plain or not collapsed):
             which |= REGRESSIONS
@@ -207,7 +207,7 @@ class NestedChain:
                 t.design, t.rows, b.prior, b.modes, m.labels, m.sizes, m.xi, m.beta, self.state,
                 self._block,
             )  # fmt: skip
-        self._redraw(which)
+        self._redraw(which)  # Appendix A, third step: parameters and concentrations
         if len(t.gaps):
             fill_gaps(
                 t.gaps, t.x, t.design, t.rows, b.others, b.units, b.modes, m.labels, m.xi, m.xp,

@@ -50,6 +50,7 @@ def draw_side(y, location, scale, rng):
         while z <= a:
             z = draw_normal(rng)
         return location + sign * scale * z
+    # Robert's exponential proposal, with the rate that accepts most
     rate = 0.5 * (a + math.sqrt(a * a + 4.0))
     while True:
         z = a - math.log(1.0 - draw_uniform(rng)) / rate
@@ -87,7 +88,7 @@ def row_log_like(response, y, design, i, beta, j, noise, rare):
         eta = linear(design, i, beta, j, c)
         if c == int(y):
             own = eta
-        if eta > top:
+        if eta > top:  # log Σ exp in one pass: the sum is kept relative to the largest so far
             total = total * math.exp(top - eta) + 1.0
             top = eta
         else:
@@ -105,17 +106,19 @@ def draw_theta(block, squares, n, prior, known, scalars, rng, beta, j, c):
     d = block.shape[1]
     work = block[d + 1]
     solve_lower(block, block[d], work)
+    # one triangular solve gives rᵀX Ĉ⁻¹ Xᵀr as a sum of squares, the other half of β̂ comes below
     rest = squares
     for h in range(d):
         rest -= work[h] * work[h]
     rest = max(rest, 0.0)
     noise = 1.0
     if not known:
-        noise = scalars[1] + 0.5 * rest
+        noise = scalars[1] + 0.5 * rest  # b̂ = b_y + (rᵀr - rᵀX Ĉ⁻¹ Xᵀr) / 2
+        # â = a_y + n / 2; σ² is inverse gamma with shape and rate
         noise /= max(draw_gamma(rng, scalars[0] + 0.5 * n), TINY)
     scale = math.sqrt(noise)
     for h in range(d):
-        work[h] += scale * draw_normal(rng)
+        work[h] += scale * draw_normal(rng)  # N(β̂, σ² Ĉ⁻¹), made on the factor's side
     solve_upper(block, work)
     for h in range(d):
         beta[j, c, h] = prior[2 * d, h] + work[h]
@@ -142,6 +145,7 @@ def normal_posterior(n, s1, s2, gauss, h):
     after, rate = c + n, gauss[3, h]
     if n > 0:
         centre = s1 / n
+        # squares about the rows' own centre: no cancellation with the prior's part
         rate += 0.5 * max(s2 - s1 * centre, 0.0) + 0.5 * c * n * (centre - mu0) ** 2 / after
     return (c * mu0 + s1) / after, after, gauss[2, h] + 0.5 * n, rate
 
@@ -152,9 +156,9 @@ def draw_psi(l, n, gauss, others, rng, xp, xt):
     const = 0.0
     for h in range(gauss.shape[1]):
         mean, after, shape, rate = normal_posterior(n, xp[l, SUM1, h], xp[l, SUM2, h], gauss, h)
-        prec = max(draw_gamma(rng, shape), TINY) / rate
+        prec = max(draw_gamma(rng, shape), TINY) / rate  # Eq. (4): σ_xh² is inverse gamma
         xp[l, PREC, h] = prec
-        xp[l, MU, h] = mean + draw_normal(rng) / math.sqrt(prec * after)
+        xp[l, MU, h] = mean + draw_normal(rng) / math.sqrt(prec * after)  # Eq. (4): μ_h given σ_xh²
         const += 0.5 * (math.log(prec) - LOG_2PI)
     xt[l, 0, 0] = const
     if others is None:
@@ -164,6 +168,7 @@ def draw_psi(l, n, gauss, others, rng, xp, xt):
         if others[g, 0] == COUNT:
             rate = max(draw_gamma(rng, others[g, 3] + xt[l, 1, start]), TINY)
             rate /= others[g, 4] + n
+            # a Poisson rate from its gamma posterior
             xt[l, 0, start], xt[l, 0, start + 1] = math.log(rate), rate
             continue
         total = 0.0
@@ -171,7 +176,7 @@ def draw_psi(l, n, gauss, others, rng, xp, xt):
             xt[l, 0, v] = max(draw_gamma(rng, others[g, 3] + xt[l, 1, v]), TINY)
             total += xt[l, 0, v]
         for v in range(start, start + int(others[g, 2])):
-            xt[l, 0, v] = math.log(xt[l, 0, v] / total)
+            xt[l, 0, v] = math.log(xt[l, 0, v] / total)  # gammas over their sum: a Dirichlet draw
 
 
 @njit(cache=True, error_model="numpy")
@@ -183,6 +188,7 @@ def predictive_psi(l, n, gauss, others, xp, xt):
     const, known, gammas = 0.0, -1.0, 0.0
     for h in range(gauss.shape[1]):
         mean, after, shape, rate = normal_posterior(n, xp[l, SUM1, h], xp[l, SUM2, h], gauss, h)
+        # 1 / (2â scale²) of the t law, whose 2â scale² is 2b̂ (ĉ + 1) / ĉ
         prec = 0.5 * after / (rate * (after + 1.0))
         xp[l, MU, h], xp[l, PREC, h], xp[l, POWER, h] = mean, prec, shape + 0.5
         if shape != known:  # columns share a_x as a rule: two of Γ's logarithms, not two a column
@@ -211,6 +217,7 @@ def x_log_like(x, i, l, xp, xt, others, collapsed):
     if collapsed:
         for h in range(n_gaussian):
             away = x[i, h] - xp[l, MU, h]
+            # Student's t, whose constant is kept with the cluster
             value -= xp[l, POWER, h] * math.log1p(xp[l, PREC, h] * away * away)
     else:
         for h in range(n_gaussian):
@@ -238,7 +245,7 @@ def add_to_sums(sign, x, i, l, others, xp, xt):
     """Let row i join (1) or leave (-1) the sums of x-cluster l."""
     n_gaussian = xp.shape[2]
     for h in range(n_gaussian):
-        xp[l, SUM1, h] += sign * x[i, h]
+        xp[l, SUM1, h] += sign * x[i, h]  # sufficient statistics of Eq. (4)
         xp[l, SUM2, h] += sign * x[i, h] * x[i, h]
     if others is None:
         return
@@ -264,7 +271,7 @@ def new_alpha(scalars, rng, ys, j):
     """Give y-cluster j its α_ψ: from the prior, or the fixed one."""
     ys[j, NOISE] = 1.0
     ys[j, ALPHA] = scalars[6]
-    if scalars[4] > 0.0:
+    if scalars[4] > 0.0:  # α_ψ(θ_j) ~ Γ(shape, rate), independent over y-clusters
         ys[j, ALPHA] = max(draw_gamma(rng, scalars[4]) / scalars[5], LEAST_ALPHA)
 
 
@@ -272,11 +279,12 @@ def new_alpha(scalars, rng, ys, j):
 def draw_concentration(rng, alpha, n, k, shape, rate):
     """Return a concentration given n rows in k clusters (Escobar and West 1995)."""
     one, two = draw_gamma(rng, alpha + 1.0), draw_gamma(rng, float(n))
+    # η ~ Beta(α + 1, n) as two gammas; the rate is b - ln η
     rate -= math.log(max(one / (one + two), TINY))
-    odds = (shape + k - 1.0) / (n * rate)
+    odds = (shape + k - 1.0) / (n * rate)  # (a + k - 1) / (n (b - ln η))
     shape += k
     if draw_uniform(rng) * (1.0 + odds) >= odds:
-        shape -= 1.0
+        shape -= 1.0  # Γ(a + k, ·) with chance odds / (1 + odds), Γ(a + k - 1, ·) otherwise
     return max(draw_gamma(rng, shape) / rate, LEAST_ALPHA)
 
 

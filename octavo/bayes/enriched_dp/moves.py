@@ -57,7 +57,7 @@ def block_sums(wanted, kind, design, rows, prior, labels, xi, block):
         for h in range(d):
             block[d, h] += design[i, h] * away
             for g in range(h + 1):
-                block[h, g] += design[i, h] * design[i, g]
+                block[h, g] += design[i, h] * design[i, g]  # Ĉ = C + XᵀX, its lower triangle
     return squares
 
 
@@ -127,15 +127,15 @@ def block_marginal(
     """Return log h_y of an x-cluster's rows, with θ drawn from their posterior as slot `new`."""
     d, known = design.shape[1], response == PROBIT
     squares = block_sums(l, X_CLUSTER, design, rows, prior, labels, xi, block)
-    value = -0.5 * (factor_in_place(block) + n * LOG_2PI)
+    value = -0.5 * (factor_in_place(block) + n * LOG_2PI)  # -½ ln|Ĉ| - n/2 ln 2π
     for h in range(d):
-        value += math.log(prior[d + h, h])
+        value += math.log(prior[d + h, h])  # ½ ln|C| from its factor
     ys[new, NOISE], rest = draw_theta(block, squares, n, prior, known, scalars, rng, beta, new, 0)
     if known:
         return value - 0.5 * rest
     a, b = scalars[0], scalars[1]
     after = a + 0.5 * n
-    value += a * math.log(b) - after * math.log(b + 0.5 * rest)
+    value += a * math.log(b) - after * math.log(b + 0.5 * rest)  # a_y ln b_y - â ln b̂
     return value + math.lgamma(after) - math.lgamma(a)
 
 
@@ -161,16 +161,17 @@ def shuffle_clusters(
             yi[k, ROWS] = yi[k, PARTS] = 0
         else:
             h = int(draw_uniform(rng) * (k - 1))
-            h = h + 1 if h >= j else h
+            h = h + 1 if h >= j else h  # h uniform over the other y-clusters
         a_j, a_h, n_j, n_h = ys[j, ALPHA], ys[h, ALPHA], yi[j, ROWS], yi[h, ROWS]
         # the partition's prior, then likelihoods, then proposals
+        # α_h / α_j, and the Γ of Proposition 2 that change
         ratio = math.log(a_h / a_j) + log_rising(a_h, n_h + n) - log_rising(a_j, n_j)
         if move == 1:
-            ratio += math.log(scalars[7])
+            ratio += math.log(scalars[7])  # move 2 makes a y-cluster: α_θ
         else:
             ratio -= log_rising(a_h, n_h)
         if move == 2:
-            ratio -= math.log(scalars[7])
+            ratio -= math.log(scalars[7])  # move 3 ends one: 1 / α_θ
         else:
             ratio += log_rising(a_j, n_j - n)
         old, new = j, h
@@ -180,6 +181,7 @@ def shuffle_clusters(
                     l, n, response, design, rows, prior, scalars, labels, xi, beta, ys, k, rng,
                     block,
                 )  # fmt: skip
+                # h_y of the block: of the new cluster in move 2, of the old in move 3
                 ratio += block_value if move == 1 else -block_value
                 old, new = (j, -1) if move == 1 else (-1, h)
         elif move == 1:  # θ from the prior, with its likelihood in place of h_y
@@ -187,10 +189,11 @@ def shuffle_clusters(
         ratio += change_of_rows(l, response, design, rows, labels, beta, ys, auxiliary, old, new)
         after = several_after(sizes, yi, j, h)
         if move == 0:
-            ratio += math.log(count / after)
+            ratio += math.log(count / after)  # k_{x,2+} / k*_{x,2+}
         elif move == 1:  # of all x-clusters those that are alone afterwards
-            ratio += math.log(count / ((sizes[1] - after) * k))
+            ratio += math.log(count / ((sizes[1] - after) * k))  # k_{x,2+} / (k*_{x,1} k)
         else:
+            # k_{x,1} (k - 1) / k*_{x,2+}, k before the move
             ratio += math.log(count * (k - 1) / after)
         tried[1, move] += 1.0
         if math.log(1.0 - draw_uniform(rng)) >= ratio:

@@ -88,10 +88,12 @@ def edp_log_partition_prob(
         )
     pairs, sizes = np.unique(np.column_stack([y, x]), axis=0, return_counts=True)
     n_y, k_x = np.bincount(y), np.bincount(pairs[:, 0])
+    # Proposition 1: the outer factor
     value = gammaln(alpha_theta) - gammaln(alpha_theta + y.size) + n_y.size * np.log(alpha_theta)
+    # Proposition 1: the factors of y-clusters
     value += (k_x * np.log(alpha_psi) + gammaln(alpha_psi) + gammaln(n_y)).sum()
     value -= gammaln(alpha_psi + n_y).sum()
-    return float(value + gammaln(sizes).sum())
+    return float(value + gammaln(sizes).sum())  # Proposition 1: Γ(n_{l|j})
 
 
 def restaurant(n: int, alpha: float, rng: Any) -> Ints:
@@ -99,7 +101,7 @@ def restaurant(n: int, alpha: float, rng: Any) -> Ints:
     labels = np.empty(n, dtype=np.int64)
     counts: list[int] = []
     for i in range(n):
-        u = rng.uniform() * (i + alpha)
+        u = rng.uniform() * (i + alpha)  # a new table with chance α / (i + α)
         label = int((np.cumsum(counts) <= u).sum()) if counts else 0
         if label == len(counts):
             counts.append(0)
@@ -142,9 +144,10 @@ def nested_crp_sample(
     alpha_theta = check_concentration(alpha_theta, "alpha_theta")
     alpha_psi = check_concentration(alpha_psi, "alpha_psi")
     rng = check_random_state(random_state)
-    y = restaurant(int(n), alpha_theta, rng)
+    y = restaurant(int(n), alpha_theta, rng)  # y-clusters: a Chinese restaurant of rate α_θ
     x = np.zeros(int(n), dtype=np.int64)
     for j in range(y.max() + 1):
+        # inside each table of it, another of rate α_ψ
         x[y == j] = restaurant(int((y == j).sum()), alpha_psi, rng)
     return y, x
 
@@ -152,7 +155,7 @@ def nested_crp_sample(
 def sticks(alpha: float, n: int, rng: Any) -> Floats:
     """Return stick-breaking weights, the rest in the last."""
     cuts = np.r_[rng.beta(1.0, alpha, n - 1), 1.0] if n > 1 else np.ones(1)
-    return cuts * np.r_[1.0, np.cumprod(1.0 - cuts[:-1])]
+    return cuts * np.r_[1.0, np.cumprod(1.0 - cuts[:-1])]  # Sethuraman's weights, v_j Π (1 - v_l)
 
 
 @checked
@@ -208,6 +211,7 @@ def co_clustering(draws: Ints) -> Floats:
     for start in range(0, n_draws, step):
         part = draws[start : start + step]
         members = (part[:, :, None] == np.arange(width)).astype(np.float32)
+        # one-hot labels: their product counts common clusters
         flat = members.transpose(1, 0, 2).reshape(n, -1)
         total += flat @ flat.T
     return total / n_draws
@@ -228,9 +232,10 @@ def expected_vi(labels: Ints, draws: Ints, counts: Ints) -> float:
     joint = np.bincount(
         (places * cells + labels * width + draws).ravel(), minlength=len(draws) * cells
     )
-    logs = np.log(np.maximum(np.arange(n + 1), 1)) * np.arange(n + 1)
+    logs = np.log(np.maximum(np.arange(n + 1), 1)) * np.arange(n + 1)  # n log n, 0 at 0
     each = logs[theirs].reshape(len(draws), -1).sum(axis=1)
     each = each - 2.0 * logs[joint].reshape(len(draws), -1).sum(axis=1)
+    # H(c) + H(ĉ) - 2 I, in which n log n of the whole cancels
     return float(logs[own].sum() + each @ counts / counts.sum()) / n
 
 

@@ -82,10 +82,14 @@ class Predictor:
         self.prec, self.mu = draws.prec[self._order], draws.mu[self._order]
         self._table = draws.table[self._order]
         plain = bool(base.modes[2])
+        # n_j / (α_θ + n) of ω_j, Eq. (11)
         mass = draws.n_y / (n + np.repeat(draws.alpha_theta, draws.k))
         below = draws.n_y + (0.0 if plain else draws.alpha_psi)
+        # n_{l|j} / (α_ψ + n_j) beside it: the x-cluster's share in ω_j, Eq. (11)
         self._x_mass = np.log((mass / below)[owner] * draws.n_x[self._order])
+        # the share of h_x(x) in ω_j, Eq. (11): a new x-cluster
         self._empty = np.zeros_like(mass) if plain else mass * draws.alpha_psi / below
+        # α_θ / (α_θ + n) of ω_{k+1}, Eq. (11)
         self._new = draws.alpha_theta / (n + draws.alpha_theta)
         self._prior_beta = self._prior_draws() if base.modes[0] > PROBIT else None
 
@@ -131,10 +135,11 @@ class Predictor:
     def _part(self, values: Floats, rows: slice) -> Part:
         logs = self._log_x(values) + self._x_mass
         prior = log_prior_x(values, self.base)
+        # one maximum for all draws: what is taken out cancels in the ratio of sums
         top = np.maximum(logs.max(axis=1), prior)
         shares = np.exp(logs - top[:, None])
         prior = np.exp(prior - top)
-        weights = np.add.reduceat(shares, self._starts, axis=1)
+        weights = np.add.reduceat(shares, self._starts, axis=1)  # Σ_l of ω_j, Eq. (11)
         weights += np.outer(prior, self._empty)
         gaps = np.isnan(values).any(axis=1)
         d = self.plan.width
@@ -152,6 +157,7 @@ class Predictor:
                 len(values), -1, self.draws.beta.shape[1]
             )
         white = np.linalg.solve(self.base.prior[d : 2 * d], design.T)
+        # ω_{k+1}, Eq. (11), and 1 + x C⁻¹ xᵀ
         return Part(
             rows, weights, np.outer(prior, self._new), eta, eta_new, 1.0 + (white**2).sum(axis=0)
         )
@@ -163,6 +169,7 @@ class Predictor:
         over draws are those of the mixture.
         """
         rng = np.random.default_rng([self.seed, row])
+        # the largest of noisy scores is a draw by their weights
         scores = options + rng.gumbel(size=options.size)
         best = np.maximum.reduceat(scores, self._starts)
         chosen = np.flatnonzero(scores == best[self._owner])
@@ -180,6 +187,7 @@ class Predictor:
         mu0, c, a, b = self.base.gauss
         if h < mu0.size:
             prec = rng.gamma(a[h], 1.0 / b[h], chosen.size)
+            # μ_h and x_h of a new x-cluster at once: σ² (1 + 1 / c)
             fresh = mu0[h] + rng.standard_normal(chosen.size) * np.sqrt((1.0 + 1.0 / c[h]) / prec)
             noise = rng.standard_normal(chosen.size)
             return np.where(
@@ -254,11 +262,12 @@ def density_of(y: Floats, part: Part, predictor: Predictor, i: int, *, by_draw: 
     weights, scale = part.weights[i], np.sqrt(predictor.draws.noise)
     keep = weights > (0.0 if by_draw else 1e-15 * weights.max())
     z = (y[None, :] - part.eta[i, keep, 0][:, None]) / scale[keep][:, None]
+    # ω_j K(y | x, θ_j) of Eq. (14)
     each = np.exp(-0.5 * z * z) * (weights[keep] / scale[keep] / np.sqrt(2.0 * np.pi))[:, None]
     fresh = np.exp(new_log_density(y, part, predictor.base, i))
     if not by_draw:
-        total = weights.sum() + part.new[i].sum()
-        return (each.sum(axis=0) + part.new[i].sum() * fresh) / total
+        total = weights.sum() + part.new[i].sum()  # ĉ of Eq. (14), over all draws
+        return (each.sum(axis=0) + part.new[i].sum() * fresh) / total  # Eq. (14), divided once
     whole = np.zeros((weights.size, y.size))
     whole[keep] = each
     sums = np.add.reduceat(whole, predictor.first_y[:-1], axis=0)
@@ -301,6 +310,7 @@ def cdf_of(y: Floats, part: Part, predictor: Predictor) -> Floats:
         weights = part.weights[i]
         keep = weights > 1e-15 * weights.max()
         z = (grid[i][None, :] - part.eta[i, keep, 0][:, None]) / scale[keep][:, None]
+        # Eq. (14) with distribution functions in place of densities
         t = (grid[i] - part.eta_new[i]) / np.sqrt(b / a * part.spread[i])
         out[i] = (weights[keep] @ ndtr(z) + new[i] * stdtr(2.0 * a, t)) / (
             weights[keep].sum() + new[i]
@@ -340,6 +350,7 @@ def quantiles_of(levels: Any, part: Part, predictor: Predictor, *, n_steps: int 
         width *= 2.0
         low, high = np.where(below, low - width, low), np.where(above, high + width, high)
     for _ in range(n_steps):
+        # bisection: the distribution function of Eq. (14) has no inverse in closed form
         half = 0.5 * (low + high)
         less = cdf_of(half, part, predictor) < levels
         low, high = np.where(less, half, low), np.where(less, high, half)

@@ -288,6 +288,7 @@ class NestedRegression(RegressorMixin, NestedMixture):
                 out[part.rows] = np.array(logs) - np.log(scale)
                 continue
             eta = np.minimum(np.hstack([part.eta[:, :, 0], part.eta_new[:, :, 0]]), 50.0)
+            # Poisson K(y | x, θ_j) in Eq. (14)
             each = part_y[:, None] * eta - np.exp(eta) - gammaln(part_y + 1.0)[:, None]
             weights = np.hstack([part.weights, part.new]) / part.total[:, None]
             out[part.rows] = np.log(np.maximum((weights * np.exp(each)).sum(axis=1), 1e-300))

@@ -55,6 +55,7 @@ def log_marginal_x(side, n, x, gauss, others, where, xp, xt):
     for h in range(gauss.shape[1]):
         c, a, b = gauss[1, h], gauss[2, h], gauss[3, h]
         _, after, shape, rate = normal_posterior(n, xp[0, SUM1, h], xp[0, SUM2, h], gauss, h)
+        # h_x of a block, a column at a time
         value += 0.5 * math.log(c / after) + a * math.log(b) - shape * math.log(rate)
         value += math.lgamma(shape) - math.lgamma(a)
     if others is None:
@@ -62,10 +63,11 @@ def log_marginal_x(side, n, x, gauss, others, where, xp, xt):
     for g in range(others.shape[0]):
         start, width, a, b = int(others[g, 1]), int(others[g, 2]), others[g, 3], others[g, 4]
         if others[g, 0] == COUNT:
-            total = a + xt[0, 1, start]
+            total = a + xt[0, 1, start]  # gamma-Poisson marginal
             value += math.lgamma(total) - math.lgamma(a)
             value += a * math.log(b) - total * math.log(b + n)
             continue
+        # Dirichlet-multinomial marginal
         value += math.lgamma(a * width) - math.lgamma(a * width + n)
         for v in range(start, start + width):
             value += math.lgamma(a + xt[0, 1, v]) - math.lgamma(a)
@@ -81,6 +83,7 @@ def log_marginal(
     for i in range(where.size):
         if where[i] == side:
             n += 1
+    # Γ(n_j) of Eq. (3), and h_x
     value = math.lgamma(float(n)) + log_marginal_x(side, n, x, gauss, others, where, pxp, pxt)
     d, rest = design.shape[1], block_sums(side, X_CLUSTER, design, rows, prior, where, xi, block)
     value -= 0.5 * factor_in_place(block)
@@ -91,7 +94,7 @@ def log_marginal(
     if modes[0] == PROBIT:
         return value - 0.5 * rest
     a, b, after = scalars[0], scalars[1], scalars[0] + 0.5 * n
-    value += a * math.log(b) - after * math.log(b + 0.5 * max(rest, 0.0))
+    value += a * math.log(b) - after * math.log(b + 0.5 * max(rest, 0.0))  # h_y of Eq. (3)
     return value + math.lgamma(after) - math.lgamma(a)
 
 
@@ -116,7 +119,7 @@ def pass_rows(
         i = order[t]
         s = t
         if t > 1:
-            odds = math.log(pyi[1, ROWS] / pyi[0, ROWS])
+            odds = math.log(pyi[1, ROWS] / pyi[0, ROWS])  # n_1 / n_0 of the sequential restaurant
             for s in range(2):
                 value = x_log_like(x, i, s, pxp, pxt, others, True)
                 value += collapsed_log_like(
@@ -128,6 +131,7 @@ def pass_rows(
                 s = 1 if draw_uniform(rng) * (1.0 + math.exp(-odds)) < 1.0 else 0
             if s == 0:
                 odds = -odds
+            # log of the chosen side's chance; its limit where exp would overflow
             log_q -= math.log1p(math.exp(-odds)) if odds > -700.0 else -odds
             if log_q < least:
                 return log_q
@@ -160,6 +164,7 @@ def draw_pair(labels, where, both, order, rng):
                 order[m] = i
                 m += 1
     for t in range(m - 1, 2, -1):
+        # Fisher and Yates, the first two rows left in place
         u = 2 + int(draw_uniform(rng) * (t - 1))
         i = order[t]
         order[t] = order[u]
@@ -183,14 +188,17 @@ def split_and_merge(
                 split, -math.inf, m, order, x, design, rows, prior, scalars, gauss, others, modes,
                 where, pxp, pxt, pys, pyi, pdeep, rng, block[-1],
             )  # fmt: skip
+        # α of Eq. (3)
         gain = math.log(scalars[7])  # of a split, in the posterior of the partition
         for turn in range(3):
             value = log_marginal(
                 turn % 2, x, design, rows, prior, scalars, gauss, others, modes,
                 both if turn == 2 else where, xi, pxp, pxt, block,
             )  # fmt: skip
+            # Eq. (3) of two clusters over that of their union
             gain += value if turn < 2 else -value
         if split:
+            # p(split) / (p(union) q); a merge is the inverse, and its own q is 1
             if log_u >= gain - log_q:
                 continue
             tried[0, 0] += 1.0

@@ -48,6 +48,7 @@ def redraw_latents(design, rows, labels, xi, beta, rng):
     """Draw the latent numbers of a probit."""
     for i in range(labels.size):
         eta = linear(design, i, beta, xi[labels[i], OWNER], 0)
+        # y* ~ N(xβ, 1), truncated by the class (Section 6)
         rows[LATENT, i] = draw_side(rows[RESPONSE, i], eta, 1.0, rng)
 
 
@@ -76,12 +77,12 @@ def redraw_parameters(
     for l in range(sizes[1]):
         draw_psi(l, xi[l, SIZE], gauss, others, rng, xp, xt)
     if scalars[2] > 0.0:
-        scalars[7] = draw_concentration(
+        scalars[7] = draw_concentration(  # α_θ given (n, k)
             rng, scalars[7], labels.size, sizes[0], scalars[2], scalars[3]
         )
     if scalars[4] > 0.0:
         for j in range(sizes[0]):
-            ys[j, ALPHA] = draw_concentration(
+            ys[j, ALPHA] = draw_concentration(  # α_ψ(θ_j) given (n_j, k_j)
                 rng, ys[j, ALPHA], yi[j, ROWS], yi[j, PARTS], scalars[4], scalars[5]
             )
 
@@ -158,6 +159,7 @@ def fill_gaps(
         if h < n_gaussian and response <= PROBIT:  # normal given the rest
             slope = beta[j, 0, int(units[h, 0])]
             away = rows[LATENT, i] - linear(design, i, beta, j, 0) + slope * x[i, h]
+            # precisions of K(x | ψ) and K(y | x, θ) add up
             prec = xp[l, PREC, h] + slope * slope / noise
             mean = (xp[l, PREC, h] * xp[l, MU, h] + slope * away / noise) / prec
             entry = mean + draw_normal(rng) / math.sqrt(prec)
@@ -202,11 +204,12 @@ def slice_regressions(design, rows, prior, modes, labels, sizes, xi, beta, rng, 
             for c in range(outputs):
                 for h in range(d):
                     b0 = prior[2 * d, h]
+                    # a point of the ellipse through both, about β0
                     beta[j, c, h] = b0 + (pair[0, c, h] - b0) * cos + (pair[1, c, h] - b0) * sin
             if cluster_log_like(j, modes[0], design, rows, labels, xi, beta) > level:
                 found = True
                 break
-            if angle < 0.0:
+            if angle < 0.0:  # each refusal shortens the arc; where it stands is always inside
                 low = angle
             else:
                 high = angle

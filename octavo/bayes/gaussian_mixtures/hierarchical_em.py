@@ -186,10 +186,12 @@ def maximize(
         The reduced mixture after.
     """
     full = given.form == "full"
+    # ẑ_ij ω_i, the weights of Eq. (26) and (27)
     share = np.where(found.share > _NEGLIGIBLE, found.share, 0.0) * given.weights[:, None]
     moments = weighted_moments(share, given.means, given.covars, reduced.means, full=full)
     means, covars = moments_to_gaussians(moments, reduced.means)  # Eq. (26), (27)
     if given.form == "spherical":
+        # one variance for all axes: their mean maximises
         covars = np.broadcast_to(covars.mean(axis=1, keepdims=True), covars.shape)
     used = moments.mass > _UNUSED * moments.mass.sum()
     means = np.where(used[:, None], means, reduced.means)
@@ -253,6 +255,7 @@ def start_mixture(
     """
 
     def start(i: int) -> tuple[int, Floats]:
+        # E_i log N_i - E_i log N_j: a divergence up to the smoothing
         return i, np.maximum(own - expected_scores(given, _take(smooth, [i]))[:, 0], 0.0)
 
     chosen = spread_seeds(n_components, given.weights, start, rng)
@@ -275,6 +278,7 @@ def reseeded(
     j = int(sizes.argmin())
     if sizes[j] > _EMPTY or sizes.size == 1:
         return None
+    # what component i loses for want of a group, in virtual samples
     i = int(np.argmax(virtual * (own - run.expectations.scores.max(axis=1))))
     weights, means, covars = (part.copy() for part in run.params[:3])
     means[j], covars[j] = smooth.means[i], smooth.covars[i]

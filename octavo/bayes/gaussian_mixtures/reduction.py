@@ -201,6 +201,7 @@ class GMMReduction(CallbackSupportMixin, SoundEstimator):
         self.labels_ = self.responsibilities_.argmax(axis=1)
         # One more M-step, so that the Gaussians are exactly the moments of these assignments.
         final = maximize(run.params, run.expectations, given)
+        # Σ_i ω_i ẑ_ij; Eq. (24) counts each component once
         mass = given.weights @ self.responsibilities_
         self.weights_ = mass if self.weighting == "mass" else final.weights
         self.means_ = final.means.copy()

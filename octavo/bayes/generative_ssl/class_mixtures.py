@@ -49,12 +49,14 @@ class ClassMixtures(ClassModel):
 
     def log_joint(self, theta: Floats, X: Floats) -> Floats:
         """Return log p(x, y)."""
+        # log Σ over components: the class of a row is seen, its component never
         return log_sum(self._parts(theta, X))
 
     def sums(self, theta: Floats | None, X: Floats, W: Floats) -> Sums:
         """Return weighted sums a component, the weights of a class shared by what explains x."""
         assert theta is not None
         parts = self._parts(theta, X)
+        # W p(component | x, y): the derivative of log p(x, y) in its parts
         share = np.exp(parts - log_sum(parts)[:, :, None]) * W[:, :, None]
         return diagonal_sums(X, share.reshape(len(X), self.n_parts))
 
@@ -104,7 +106,7 @@ class ClassMixtures(ClassModel):
         """Return the sums that one row drawn from the model gives on average."""
         logits, means, log_vars = self.unpack(theta)
         share = np.exp(self.class_log_prior(theta)[:, None] + log_softmax(logits)).ravel()
-        second = share[:, None] * (means**2 + np.exp(log_vars))
+        second = share[:, None] * (means**2 + np.exp(log_vars))  # E x² of an axis
         return Sums(share, share[:, None] * means, second)
 
     def bounds(self) -> list[tuple[float, float]]:

@@ -50,7 +50,7 @@ class MultinomialCounts(ClassModel):
 
     def gradient(self, theta: Floats, sums: Sums) -> Floats:
         """Return Σ W ∂q."""
-        words = logit_gradient(sums.first, self.unpack(theta))
+        words = logit_gradient(sums.first, self.unpack(theta))  # Σ counts · ∂ log softmax
         return np.concatenate([self._prior_gradient(sums.mass, theta), words.ravel()])
 
     def penalty(self, theta: Floats) -> tuple[float, Floats]:
@@ -59,6 +59,7 @@ class MultinomialCounts(ClassModel):
         slope = np.zeros_like(theta)
         flat = np.full(logits.shape, self.alpha)
         slope[self.n_classes :] = -logit_gradient(flat, logits).ravel()
+        # α pseudo-counts of every word
         return -self.alpha * float(log_softmax(logits).sum()), slope
 
     def maximum(self, sums: Sums) -> Floats:
@@ -104,6 +105,7 @@ class BernoulliFeatures(ClassModel):
         """Return log p(x, y); log p(1) - log p(0) is the logit."""
         logits = self.unpack(theta)
         absent = -np.logaddexp(0.0, logits).sum(axis=1)
+        # x · logit + Σ log p(absent)
         return _product(X, logits.T) + absent + self.class_log_prior(theta)
 
     def sums(self, theta: Floats | None, X: Any, W: Floats) -> Sums:
@@ -113,7 +115,7 @@ class BernoulliFeatures(ClassModel):
     def gradient(self, theta: Floats, sums: Sums) -> Floats:
         """Return Σ W ∂q."""
         chance = np.exp(self.feature_log_prob(theta))
-        features = sums.first - sums.mass[:, None] * chance
+        features = sums.first - sums.mass[:, None] * chance  # Σ W (x - p)
         return np.concatenate([self._prior_gradient(sums.mass, theta), features.ravel()])
 
     def penalty(self, theta: Floats) -> tuple[float, Floats]:
@@ -121,6 +123,7 @@ class BernoulliFeatures(ClassModel):
         logits = self.unpack(theta)
         present, absent = -np.logaddexp(0.0, -logits), -np.logaddexp(0.0, logits)
         slope = np.zeros_like(theta)
+        # α (1 - 2p): a pseudo-count on either side
         slope[self.n_classes :] = -self.alpha * (1.0 - 2.0 * np.exp(present)).ravel()
         return -self.alpha * float(present.sum() + absent.sum()), slope
 

@@ -184,7 +184,7 @@ objective_, objectives_, converged_, n_iter_, n_labelled_, n_unlabelled_ : objec
         held = X[rows] if self._axes is None else self._axes.scaled(X[rows])
         q = self._model.log_joint(self.theta_, held)
         if self._axes is not None:
-            q = q - self._axes.log_volume
+            q = q - self._axes.log_volume  # the density in the units of the data
         truth = labels.codes[rows]
         if self.scoring == "error":
             return float(np.mean(q.argmax(axis=1) != truth))

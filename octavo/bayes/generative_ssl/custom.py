@@ -8,6 +8,7 @@ import numpy as np
 
 from octavo.engine.estimators.arrays import Floats, Indices
 
+# the step that balances rounding and the third derivative
 _STEP = float(np.finfo(float).eps) ** (1.0 / 3.0)
 
 
@@ -73,7 +74,7 @@ class CustomModel:
             step = np.zeros_like(theta)
             step[j] = _STEP * max(1.0, abs(value))
             change = self.log_joint(theta + step, sums.X) - self.log_joint(theta - step, sums.X)
-            found[j] = np.sum(sums.W * change) / (2.0 * step[j])
+            found[j] = np.sum(sums.W * change) / (2.0 * step[j])  # Σ W ∂q by central differences
         return found
 
     def penalty(self, theta: Floats) -> tuple[float, Floats]:

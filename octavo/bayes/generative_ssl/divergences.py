@@ -34,8 +34,9 @@ def _share(p_unlabelled: Any) -> float:
 
 
 def _decompose(conditional: float, marginal: float, p_unlabelled: float) -> KLDecomposition:
-    joint = conditional + marginal
+    joint = conditional + marginal  # D(X, Y) = D(Y | X) + D(X), Eq. (21)
     # Eq. (8): D(X, Z) = P(labelled) D(X, Y) + P(unlabelled) D(X)
+    # Eq. (8) without D(X, Y), so that no infinity meets a zero
     semi = marginal + ((1.0 - p_unlabelled) * conditional if p_unlabelled < 1.0 else 0.0)
     found = KLDecomposition(float(joint), float(conditional), float(marginal), float(semi))
     if not np.isfinite(joint):
@@ -85,12 +86,12 @@ def kl_decomposition(P: Any, Q: Any, p_unlabelled: float) -> KLDecomposition:
     if P.shape != Q.shape:
         raise ValueError(f"P and Q must have the same shape; got {P.shape} and {Q.shape}.")
     p, q = P.sum(axis=1), Q.sum(axis=1)
-    marginal = float(rel_entr(p, q).sum())
+    marginal = float(rel_entr(p, q).sum())  # D(P(X), θ)
     seen = p > 0
     if not (q[seen] > 0).all():
         return _decompose(np.inf, marginal, share)
     given = P[seen] / p[seen, None]
-    conditional = p[seen] @ rel_entr(given, Q[seen] / q[seen, None]).sum(axis=1)
+    conditional = p[seen] @ rel_entr(given, Q[seen] / q[seen, None]).sum(axis=1)  # D(P(Y | X), θ)
     return _decompose(float(conditional), marginal, share)
 
 
@@ -138,7 +139,7 @@ def semi_supervised_kl(log_p: Any, log_q: Any, y: Any, p_unlabelled: float) -> K
     p, q = log_sum(P), log_sum(Q)
     if not (np.isfinite(p).all() and np.isfinite(P[rows, column]).all()):
         raise ValueError("log_p must be finite where a row was drawn.")
-    marginal = float(np.mean(p - q))
+    marginal = float(np.mean(p - q))  # the sample mean of log p(x) / p(x | θ)
     if not np.isfinite(marginal):
         return _decompose(np.inf, np.inf, share)
     conditional = float(np.mean(P[rows, column] - p - (Q[rows, column] - q)))
@@ -177,7 +178,7 @@ def bias_bounds(
         raise ValueError(f"d_star must be a divergence, finite and not negative; got {d_star!r}.")
     upper = np.inf
     if share < 1.0:
-        upper = least / (1.0 - share)
+        upper = least / (1.0 - share)  # Eq. (11): D(θ*) / P(labelled)
     elif least == 0.0:
         upper = 0.0 if d_unsupervised is None else float(d_unsupervised)
     if d_unsupervised is not None:
@@ -187,11 +188,11 @@ def bias_bounds(
                 f"d_unsupervised must be at least d_star={least:g}, the smallest divergence of the "
                 f"family; got {d_unsupervised!r}."
             )
-        upper = min(upper, other)
+        upper = min(upper, other)  # Theorem 9: no worse than without any label
     if not np.isfinite(upper):
         warnings.warn(
             "Without labels and without d_unsupervised nothing bounds the divergence from above.",
             NotFiniteWarning,
             stacklevel=3,
         )
-    return least, max(upper, least)
+    return least, max(upper, least)  # Eq. (11), whose lower end is D(θ*)

@@ -414,6 +414,7 @@ default="gaussian_nb"
                 'label_design="stratified" needs priors: how many rows of a class were labelled '
                 "says nothing about how many there are."
             )
+        # weights that bring the classes to their known probabilities
         return priors[codes] * len(codes) / np.bincount(codes, minlength=len(priors))[codes]
 
     def _build(self, n_classes: int, rows: Any, priors: Floats | None) -> Any:
@@ -458,6 +459,7 @@ default="gaussian_nb"
             self.feature_log_prob_ = model.feature_log_prob(theta)
         q = model.log_joint(theta, rows)
         inner = evaluate(goal, q)[0]
+        # the Jacobian enters log p(x) alone, with the weights that J gives it
         self.objective_ = evaluate(goal, q - loss)[0]
         self.objectives_ = np.array(found.trace) + (self.objective_ - inner)
         self.converged_, self.n_iter_ = found.converged, max(1, len(found.trace) - 1)

@@ -48,6 +48,7 @@ def log_softmax(logits: Floats) -> Floats:
 
 def logit_gradient(mass: Floats, logits: Floats) -> Floats:
     """Return the gradient of Σ mass · log softmax(logits)."""
+    # ∂ log softmax_j / ∂ logit_k = [j = k] - softmax_k
     return mass - mass.sum(axis=-1, keepdims=True) * np.exp(log_softmax(logits))
 
 
@@ -60,6 +61,7 @@ def diagonal_log_density(X: Floats, means: Floats, log_vars: Floats) -> Floats:
     quadratic, linear = (-0.5 * precision).T, (means * precision).T
     out = np.empty((len(X), len(means)))
     for rows in row_chunks(X):
+        # -½ Σ (x - μ)² / σ², multiplied out: data are scaled to [-1, 1]
         np.matmul(X[rows] ** 2, quadratic, out=out[rows])
         out[rows] += X[rows] @ linear
     out += offset
@@ -78,7 +80,8 @@ def diagonal_gradient(sums: Sums, means: Floats, log_vars: Floats) -> tuple[Floa
     """Return the gradients of Σ W log N(x | μ, σ²) in the means and the log variances."""
     precision = np.exp(-log_vars)
     mass = sums.mass[:, None]
-    spread = sums.second - 2.0 * means * sums.first + mass * means**2
+    spread = sums.second - 2.0 * means * sums.first + mass * means**2  # Σ W (x - μ)²
+    # in log σ², so that no step leaves the positive variances
     return precision * (sums.first - mass * means), 0.5 * (spread * precision - mass)
 
 
@@ -91,7 +94,7 @@ def diagonal_maximum(sums: Sums, floor: float, penalty: float) -> tuple[Floats, 
         variances = np.clip(variances, floor**2, WIDEST**2)
         if penalty == 0.0:
             break
-        means = sums.first / (mass + 2.0 * penalty * variances)
+        means = sums.first / (mass + 2.0 * penalty * variances)  # ∂/∂μ: mass (x̄ - μ) / σ² = 2 C μ
     return np.clip(means, -WIDEST, WIDEST), np.log(variances)
 
 
@@ -226,6 +229,7 @@ class FullGaussians(ClassModel):
     def covariances(self, theta: Floats) -> Floats:
         """Return the covariances (n_spreads, d, d)."""
         L = self.unpack(theta)[1]
+        # LLᵀ + floor²: a variance cannot fall to zero, where both p(x) of Eq. (20) are unbounded
         return L @ L.transpose(0, 2, 1) + self.floor**2 * np.eye(self.n_features)
 
     def _pack(self, logits: Floats, means: Floats, covariances: Floats, least: float) -> Floats:
@@ -252,7 +256,7 @@ class FullGaussians(ClassModel):
             for rows in row_chunks(X):
                 z = X[rows] @ whiten
                 for k in columns:
-                    off = z - means[k] @ whiten
+                    off = z - means[k] @ whiten  # (x - μ)' Σ⁻¹ (x - μ) as a squared length
                     out[rows, k] = constant - 0.5 * np.einsum("ij,ij->i", off, off)
         out += self.class_log_prior(theta)
         return out
@@ -282,8 +286,9 @@ class FullGaussians(ClassModel):
         scatter, mass = self._scatter(sums, means)
         off = sums.first - sums.mass[:, None] * means
         on_means = np.einsum("kij,kj->ki", np.broadcast_to(precision, (len(off), *L[0].shape)), off)
+        # ½ (P S P - mass P), P the precision
         on_cov = 0.5 * (precision @ scatter @ precision - mass[:, None, None] * precision)
-        on_L = 2.0 * on_cov @ L
+        on_L = 2.0 * on_cov @ L  # the chain rule through LLᵀ
         flat = on_L[:, self._lower[0], self._lower[1]]
         return np.concatenate(
             [self._prior_gradient(sums.mass, theta), on_means.ravel(), flat.ravel()]
@@ -304,8 +309,9 @@ class FullGaussians(ClassModel):
         for _ in range(3):
             scatter, total = self._scatter(sums, means)
             spread = scatter / np.maximum(total, 1e-300)[:, None, None]
-            if self.mean_penalty == 0.0:
+            if self.mean_penalty == 0.0:  # without a penalty the mean of x is the mean already
                 break
+            # mass Σ⁻¹ (x̄ - μ) = 2 C μ
             left = mass[:, None, None] * eye + 2.0 * self.mean_penalty * spread
             means = np.linalg.solve(left, sums.first[:, :, None])[:, :, 0]
         means = np.clip(means, -WIDEST, WIDEST)

@@ -87,11 +87,13 @@ def make_goal(
     n_labelled = len(codes)
     on_labelled, on_unlabelled, entropy, expectation = 1.0, 1.0, 0.0, 0.0
     if objective == "unbiased":  # Eq. (20)
+        # N_L / N
         share = n_labelled / n_rows if unlabelled_weight is None else float(unlabelled_weight)
         on_labelled = on_unlabelled = share
     elif objective == "labelled":  # Eq. (1)
         on_unlabelled = 0.0
     elif objective == "multi_conditional":
+        # β of the marginal part, α being one
         on_labelled = on_unlabelled = 1.0 if trade_off is None else float(trade_off)
     else:  # Eq. (3), and what is added to it
         on_unlabelled = 1.0 if unlabelled_weight is None else float(unlabelled_weight)
@@ -136,8 +138,10 @@ def evaluate(goal: Goal, q: Floats) -> tuple[float, Floats]:
     marginal, W = posterior(q)
     unlabelled = W[n:].copy() if goal.entropy_weight or goal.expectation_weight else W[n:]
     b = goal.labelled_weight
+    # log p(y | x) + b log p(x) = q_y - (1 - b) l
     value = goal.balance @ (q[rows, goal.codes] - (1.0 - b) * marginal[:n])
     value += goal.unlabelled_weight * marginal[n:].sum()
+    # -(1 - b) r_ik, the derivative of -(1 - b) l: weights can be negative
     W[:n] *= -(1.0 - b) * goal.balance[:, None]
     W[rows, goal.codes] += goal.balance
     W[n:] *= goal.unlabelled_weight
@@ -146,6 +150,7 @@ def evaluate(goal: Goal, q: Floats) -> tuple[float, Floats]:
             logs = q[n:] - marginal[n:, None]
             negative = (unlabelled * logs).sum(axis=1)
             value += goal.entropy_weight * negative.sum()
+            # r (log r - Σ r log r): r itself moves too, and Σ_k ∂r_k = 0
             W[n:] += goal.entropy_weight * unlabelled * (logs - negative[:, None])
         if goal.expectation_weight:  # -λ KL(share of labels || mean of r)
             mean = np.maximum(unlabelled.mean(axis=0), 1e-300)
@@ -155,5 +160,6 @@ def evaluate(goal: Goal, q: Floats) -> tuple[float, Floats]:
             value -= goal.expectation_weight * divergence
             pull = wanted / mean
             change = unlabelled * (pull - (unlabelled @ pull)[:, None])
+            # ∂r_k / ∂q_j = r_k ([j = k] - r_j)
             W[n:] += goal.expectation_weight / len(unlabelled) * change
     return float(value), W

@@ -39,6 +39,7 @@ def penalized(model: Any, goal: Goal, X: Any, theta: Floats) -> tuple[float, Flo
     """Return J less the penalty, and its gradient."""
     value, W = evaluate(goal, model.log_joint(theta, X))
     price, slope = model.penalty(theta)
+    # ∂J = Σ W ∂q - ∂penalty
     return value - price, model.gradient(theta, model.sums(theta, X, W)) - slope
 
 
@@ -82,7 +83,7 @@ def by_lbfgs(model: Any, goal: Goal, X: Any, theta: Floats, limits: Limits) -> A
     slope = np.asarray(found.jac)
     if bounds is not None:
         low, high = np.array(bounds, dtype=np.float64).T
-        slope = found.x - np.clip(found.x - slope, low, high)
+        slope = found.x - np.clip(found.x - slope, low, high)  # the slope that the box lets act
     converged = bool(found.success) or float(np.abs(slope).max()) <= 100.0 * limits.tol
     value = -float(found.fun) * size
     return Ascent(found.x, value, [first, *trace], converged, state["stopped"])
@@ -120,6 +121,7 @@ def by_ebw(model: Any, goal: Goal, X: Any, theta: Floats, limits: Limits) -> Asc
     while len(trace) <= limits.max_iter and not (converged or stopped):
         sums, own = model.sums(theta, X, W), model.expected(theta)
         for _ in range(60):
+            # the own sums' gradient at θ is zero: they shorten the step and do not turn it
             mixed = sums.plus(own, weight)
             if (mixed.mass > 0).all():
                 trial = model.maximum(mixed)

@@ -123,6 +123,7 @@ def _one_repeat(
     n_classes = int(codes.max()) + 1
     sizes = [np.maximum(1, np.round(f * n_train)).astype(int) for f in fractions]
     sizes[0] = np.maximum(sizes[0], n_classes)
+    # Section 5: rows at random, every class among the labelled
     train, test = _draw(codes, test_size, int(sizes[0].min()), rng)
     scores = np.empty((2, len(objectives), len(sizes[0]), len(sizes[1])))
     with warnings.catch_warnings():
@@ -135,6 +136,7 @@ def _one_repeat(
                     model = _estimator(name, options, seed).fit(X[rows], y)
                     q = model.predict_joint_log_proba(X[test])
                     truth = codes[test]
+                    # -log p(x, y | θ) of held-out rows
                     scores[0, o, i, j] = -q[np.arange(len(test)), truth].mean()
                     scores[1, o, i, j] = np.mean(q.argmax(axis=1) != truth)
     return scores

@@ -112,8 +112,9 @@ def unlabelled_value(
     conditional = -np.asarray(model.predict_log_proba(X))
     if len(conditional) != n:
         raise ValueError(f"X has {len(conditional)} rows and y {n} entries.")
+    # L_{Y|X} of Eq. (26), with -log p(y | x, θ) alone
     conditional = conditional[np.arange(n), known]
-    marginal = -np.asarray(model.log_density(X))
+    marginal = -np.asarray(model.log_density(X))  # L_X of Eq. (26), with -log p(x | θ) alone
     a, b, c = (float(v) for v in _moments(conditional, marginal))
     whole = n + int(n_unlabelled)
     rng = check_random_state(random_state)
@@ -122,15 +123,15 @@ def unlabelled_value(
     for begin in range(0, n_bootstrap, size):
         picks = rng.randint(0, n, (min(size, n_bootstrap - begin), n))
         _, spread, together = _moments(conditional[picks], marginal[picks])
-        margins.append(together + 0.5 * spread)
+        margins.append(together + 0.5 * spread)  # Cov + Var(L_X) / 2
     tail = 50.0 * (1.0 - float(confidence))
     low, high = np.percentile(np.concatenate(margins), [tail, 100.0 - tail])
     return UnlabelledValue(
-        c + 0.5 * b >= 0.0,
+        c + 0.5 * b >= 0.0,  # Section 4.1: V falls with N iff Cov ≥ -Var(L_X) / 2
         c + 0.5 * b,
         (float(low), float(high)),
         a / n + (b + 2.0 * c) / whole,  # Eq. (27)
-        a / n + (b + 2.0 * c) / n,
+        a / n + (b + 2.0 * c) / n,  # Eq. (27) at N = N_L
         a,
         b,
         c,

@@ -181,6 +181,7 @@ class BesagSpatialModel(ReadyModel):
         fields = 2 if self.unstructured else 1
         design = np.column_stack([np.ones(n), Z])
         A = sp.csr_array(sp.hstack([sp.eye_array(n)] * fields + [sp.csr_array(design)]))
+        # a sum of zero on every connected part, whose level the intercept has
         C = np.zeros((parts, A.shape[1]))
         C[part, np.arange(n)] = 1.0
         prior = FixedPrior(
@@ -193,7 +194,7 @@ class BesagSpatialModel(ReadyModel):
             self._keep(model.fit(counts, A, exposure=exposure, n_trials=n_trials))
             progress.step()
         self.mean_, self.var_ = model.combination_moments(A)
-        self.relative_risk_ = np.exp(self.mean_ + 0.5 * self.var_)
+        self.relative_risk_ = np.exp(self.mean_ + 0.5 * self.var_)  # the mean of a log-normal
         self.spatial_mean_ = model.mean_[:n]
         first = fields * n
         self.intercept_ = float(model.mean_[first])

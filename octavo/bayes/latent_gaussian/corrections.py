@@ -67,7 +67,7 @@ class Correction:
         self.fit, self.terms, self.target, self.n_quad = fit, terms, target, n_quad
         _, var_u = fit.state.variances()
         self.slope = target.cov_u / target.variance
-        left = var_u - target.cov_u * self.slope
+        left = var_u - target.cov_u * self.slope  # Var(u_j | t)
         is_local = left <= 1e-9 * var_u
         near = target.cov_u**2 > _NEIGHBOUR * target.variance * var_u
         if everything:
@@ -80,16 +80,18 @@ class Correction:
 
     def given(self, t: Floats, which: Indices) -> Floats:
         """Return the means of u_j given t, of shape (t, which)."""
-        gap = (np.asarray(t) - self.target.mean)[:, None]
+        gap = (np.asarray(t) - self.target.mean)[:, None]  # the conditional mean of Section 4.1.2
         return self.fit.state.mean_u[which] + self.slope[which] * gap
 
     def log_eps(self, terms: Terms, u: Floats, which: Indices) -> Floats:
         """Return log t_j - log site_j."""
         h, q = self.fit.h[which], self.fit.q[which]
+        # log ε_j = log t_j - log site_j, after Eq. (12)
         return terms.log_density(u) - h * u + 0.5 * q * u * u
 
     def log_gaussian(self, t: Floats) -> Floats:
         gap = t - self.target.mean
+        # q(t) of Eq. (12)
         return -0.5 * (gap**2 / self.target.variance + LOG_2PI + np.log(self.target.variance))
 
     def log_local(self, t: Floats) -> Floats:
@@ -97,6 +99,7 @@ class Correction:
         if not self.local.size:
             return np.zeros(np.shape(t))
         u = self.given(t, self.local)
+        # the direct correction of Eq. (12): EP-L and LM-L stop here
         return np.asarray(self.log_eps(self.local_terms, u, self.local).sum(axis=1))
 
     # --- factorised corrections -----------------------------------------------------------
@@ -105,7 +108,7 @@ class Correction:
         """Return q(u_j|t) / site_j^power as a Gaussian: its mean, variance, log scale, validity."""
         var = self.left[self.others]
         h, q = power * self.fit.h[self.others], power * self.fit.q[self.others]
-        precision = 1.0 / var - q
+        precision = 1.0 / var - q  # q(u_j | t) with the site taken out: precision, then mean
         valid = precision > 1e-12 / var
         new_var = 1.0 / np.where(valid, precision, 1.0 / var)
         new_mean = new_var * (mean / var - np.where(valid, h, 0.0))
@@ -121,6 +124,7 @@ class Correction:
         new_mean, new_var, log_scale, valid = self.removed(mean, power)
         var = np.broadcast_to(new_var, new_mean.shape)
         found = self.other_terms.tilted(new_mean, var, power, self.n_quad)
+        # no proper Gaussian is left: no correction at power 1, no bound at others
         log_mass = np.where(valid, found.log_mass + log_scale, 0.0 if power == 1.0 else np.inf)
         return log_mass, found.mean, found.variance
 
@@ -148,12 +152,13 @@ class Correction:
 
     def fact(self, t: Floats) -> Floats:
         """EP-FACT (Section 4.2, α = 1): the product of one-dimensional integrals."""
-        return np.asarray(self.log_masses(t)[0].sum(axis=1))
+        return np.asarray(self.log_masses(t)[0].sum(axis=1))  # Section 4.2: c^(α) at α = 1
 
     def la_fact(self, t: Floats) -> Floats:
         """LA-FACT: each integral by Laplace's method at the mean given t."""
         u = self.given(t, self.others)
         _, second = self.other_terms.derivatives(u)
+        # -∂² of log q(u_j | t) ε_j, over the precision of q(u_j | t)
         bend = 1.0 - self.left[self.others] * (second + self.fit.q[self.others])
         values = self.log_eps(self.other_terms, u, self.others)
         return np.asarray((values - 0.5 * np.log(np.maximum(bend, 1e-300))).sum(axis=1))
@@ -168,7 +173,7 @@ class Correction:
         mean, variance = float(a @ state.mean), float(a @ column)
         if not variance > 0:
             raise NotPositiveDefinite(0)
-        value = state.log_integral
+        value = state.log_integral  # log ∫ p0 Π sites, then the density of t under it
         value -= 0.5 * ((t - mean) ** 2 / variance + LOG_2PI + np.log(variance))
         return value, state, np.asarray(state.model.A @ column), mean, variance
 
@@ -181,8 +186,10 @@ class Correction:
         var = self.left[self.others]
         log_mass, new_mean, new_var = (row[0] for row in self.log_masses(np.array([t])))
         h, q = self.fit.h.copy(), self.fit.q.copy()
+        # Eq. (14): collapse to a Gaussian, divide by q(u_j | t)
         q[self.others] += 1.0 / new_var - 1.0 / var
         h[self.others] += new_mean / new_var - mean / var
+        # the mass of Eq. (14), beside that of the new site under q(u_j | t)
         log_scale = log_mass + log_partition(mean, var) - log_partition(new_mean, new_var)
         value = self._integral(t, h, q)[0]
         return value - self._base(t) + float(log_scale.sum()), h, q
@@ -195,6 +202,7 @@ class Correction:
         for _ in range(60):
             integral, state, cov_u, mean_t, var_t = self._integral(t, h, q)
             slope = cov_u[others] / var_t
+            # moments of u_j given t under the present sites
             mean = state.mean_u[others] + slope * (t - mean_t)
             var = np.maximum(state.variances()[1][others] - slope * cov_u[others], 1e-300)
             args = (self.other_terms, mean, var, h[others], q[others], 1.0, self.n_quad)
@@ -202,6 +210,7 @@ class Correction:
             value = integral + float(update.log_terms.sum())
             if update.residual < 1e-5:
                 break
+            # damped, as the global EP
             step = max(0.6 * step, 0.1) if update.residual > last else min(1.05 * step, 1.0)
             last = update.residual
             h, q = h.copy(), q.copy()
@@ -213,11 +222,13 @@ class Correction:
         """LA-CM2: second-order expansion at the mean given t; LA-CM: without its linear part."""
         every = np.arange(self.slope.size)
         u = self.given(np.array([t]), every)[0]
+        # second-order Taylor expansion at the conditional mean (Section 4.1.2)
         h, q = taylor_sites(self.terms, u)
         value, state, cov_u, mean_t, var_t = self._integral(t, h, q)
         value += float((self.terms.log_density(u) - h * u + 0.5 * q * u * u).sum())
         if not second_order:  # minus g'H⁻¹g/2, half the length of the Newton step left out
             first, _ = self.terms.derivatives(u)
+            # ∇ log ε_j: at the conditional mean q itself has no slope
             pull = first - (self.fit.h - self.fit.q * u)
             move = state.mean_u + cov_u / var_t * (t - mean_t) - u
             value -= 0.5 * float(pull @ move)
@@ -229,8 +240,10 @@ class Correction:
         u = self.given(np.array([t]), every)[0]
         value, last, step = -np.inf, np.inf, 1.0
         for _ in range(100):
+            # a Newton step towards the conditional mode x*(t) of Eq. (10)
             h, q = taylor_sites(self.terms, u)
             integral, state, cov_u, mean_t, var_t = self._integral(t, h, q)
+            # Eq. (10), once the expansion stands at the mode
             value = integral + float((self.terms.log_density(u) - h * u + 0.5 * q * u * u).sum())
             move = state.mean_u + cov_u / var_t * (t - mean_t) - u
             size = float(np.abs(move * np.sqrt(np.maximum(q, 1e-12))).max(initial=0.0))
@@ -277,6 +290,7 @@ def _log_mass(fit: GlobalFit, terms: Terms, which: Indices, var_u: Floats, n_qua
     cavity_var = 1.0 / np.where(valid, precision, 1.0 / var)
     cavity_mean = cavity_var * (mean / var - h)
     found = terms.tilted(cavity_mean, cavity_var, 1.0, n_quad)
+    # g of the cavity less g of the marginal: the site's own mass
     scale = log_partition(cavity_mean, cavity_var) - log_partition(mean, var)
     return np.where(valid, found.log_mass + scale, 0.0)
 
@@ -306,7 +320,7 @@ def corrected_marginal(
     """
     mean, sd = correction.target.mean, np.sqrt(correction.target.variance)
     if method in ("ep-g", "lm-g"):
-        x = mean + sd * np.linspace(-6.0, 6.0, n_fine)
+        x = mean + sd * np.linspace(-6.0, 6.0, n_fine)  # EP-G and LM-G: no correction
         return Marginal(x, np.exp(correction.log_gaussian(x)), method)
     log_base = _log_base(correction, method)
     values = _grid_values(correction, method)
@@ -359,6 +373,7 @@ def _grid_values(correction: Correction, method: str) -> Any:
 
         def sums(t: Floats) -> Floats:
             # First order in eps_j - 1 with every eps_j scaled to mean one under q.
+            # Π ε_j - 1 to first order, without a difference of nearly equal numbers
             return np.asarray(np.expm1(correction.log_masses(t)[0] - scale).sum(axis=1))
 
         return sums
@@ -368,6 +383,7 @@ def _grid_values(correction: Correction, method: str) -> Any:
 def _log_base(correction: Correction, method: str) -> Any:
     """Return the log density as a function of t and of the smooth part there."""
     if method != "ep-opw":
+        # Eq. (12), c(t) by interpolation
         return lambda t, c: correction.log_gaussian(t) + correction.log_local(t) + c
     scale = float(correction.own_log_masses()[0].sum())
 
@@ -375,7 +391,7 @@ def _log_base(correction: Correction, method: str) -> Any:
         if correction.local.size:
             total = np.exp(correction.log_local(t) - scale) + c  # Section 4.3
         else:
-            total = 1.0 + c
+            total = 1.0 + c  # the local term is one: its ε - 1 is absent
         with np.errstate(divide="ignore"):
             return correction.log_gaussian(t) + np.log(np.maximum(total, 0.0))
 
@@ -430,8 +446,9 @@ def _power_family(correction: Correction, t: Floats, alphas: Floats) -> Floats:
     with np.errstate(over="ignore", invalid="ignore"):
         for alpha in alphas:
             if alpha == 0.0:
-                logs = correction.mean_log_eps(t)
+                logs = correction.mean_log_eps(t)  # α → 0: Jensen's lower bound (Section 4.2)
             else:
+                # (∫ q(u_j | t) ε_j^α du_j)^(1/α), Section 4.2
                 logs = correction.log_masses(t, float(alpha))[0] / alpha
             total = (logs - scale).sum(axis=1)
             rows.append(np.exp(np.where(np.isnan(total), np.inf, total)))

@@ -44,6 +44,7 @@ def cox_prior(
     if not np.isfinite(noise):
         return sp.csr_array(base)
     n = structure.shape[0]
+    # η given (f, β) is N(design · (f, β), 1/noise): the square completed
     return sp.csr_array(
         sp.block_array(
             [
@@ -239,7 +240,7 @@ class LogGaussianCoxProcess(ReadyModel):
             progress.step()
         mean, var = model.combination_moments(A)
         self.mean_, self.var_ = mean.reshape(grid.shape), var.reshape(grid.shape)
-        self.intensity_ = np.exp(self.mean_ + 0.5 * self.var_)
+        self.intensity_ = np.exp(self.mean_ + 0.5 * self.var_)  # the mean of a log-normal
         first = model.mean_.size - n_covariates
         self.coef_ = model.mean_[first:]
         self.coef_sd_ = np.sqrt(model.var_[first:])

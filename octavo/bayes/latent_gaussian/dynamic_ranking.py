@@ -30,9 +30,11 @@ def strength_prior(
     variance = np.exp(np.clip(theta[0], -50.0, 50.0)) if drift is None else drift
     diagonal = np.full(n_times, (1.0 + rho * rho) / variance)
     diagonal[-1] = 1.0 / variance
+    # x_1 ~ N(0, initial), then a step of variance `variance` to the next
     diagonal[0] = 1.0 / initial + (rho * rho / variance if n_times > 1 else 0.0)
     side = np.full(n_times - 1, -rho / variance)
     one = sp.diags_array([side, diagonal, side], offsets=[-1, 0, 1])
+    # Section 6.4: players' autoregressions are independent a priori
     return sp.csr_array(sp.kron(one, sp.eye_array(n_players)))
 
 
@@ -168,6 +170,7 @@ class DynamicRankingModel(ReadyModel):
         T, p = self.times_.size, self.players_.size
         constraints = None
         if self.center:
+            # Section 6.4: strengths of each time sum to zero
             constraints = (np.kron(np.eye(T), np.ones((1, p))), np.zeros(T))
         parts = (T, p, self.initial_variance, self.rho, self.drift_variance)
         prior: Any = FixedPrior(strength_prior, *parts)
@@ -195,6 +198,7 @@ class DynamicRankingModel(ReadyModel):
         rows = np.repeat(np.arange(m), 2)
         columns = np.column_stack([t * p + i, t * p + j]).ravel()
         shape = (m, self.times_.size * p)
+        # Section 6.4: Φ(x_t^(i) - x_t^(j))
         return sp.csr_array((np.tile([1.0, -1.0], m), (rows, columns)), shape=shape)
 
     def marginal(self, player: Any, time: Any, method: str | None = None) -> Marginal:
@@ -235,7 +239,7 @@ class DynamicRankingModel(ReadyModel):
         check_is_fitted(self, "mean_")
         mean, var = self.model_.combination_moments(self._rows(*_columns(games)))
         if self.likelihood == "probit":
-            p = ndtr(mean / np.sqrt(1.0 + var))
+            p = ndtr(mean / np.sqrt(1.0 + var))  # ∫ Φ(d) N(d; m, v) dd
         else:
             nodes, weights = np.polynomial.hermite_e.hermegauss(32)
             at = mean[:, None] + np.sqrt(var)[:, None] * nodes

@@ -72,9 +72,11 @@ class GaussianState:
         S = C @ W
         gap = C @ self.mean - b
         self.log_integral += log_normal(b, C @ self.mean, S) - before
+        # the gain of Eq. (8)
         gain = np.linalg.solve(S, W.T).T  # V C'(C V C')⁻¹
         self.mean = self.mean - gain @ gap  # Eq. (8)
         self.mean_u = self.model.A @ self.mean
+        # log det of the density on C x = b, which is that of x given C x
         self.log_det += np.linalg.slogdet(S)[1]
         self._lift = (gain, W)
         if self.model.pinned.size:
@@ -114,7 +116,7 @@ class GaussianState:
         out = self._free_covariance(np.ascontiguousarray(B.reshape(B.shape[0], -1)))
         if self._lift is not None:
             gain, W = self._lift
-            out = out - gain @ (W.T @ B.reshape(B.shape[0], -1))
+            out = out - gain @ (W.T @ B.reshape(B.shape[0], -1))  # the covariance of Eq. (8)
         return out.reshape(B.shape)
 
     def variances(self) -> tuple[Floats, Floats]:
@@ -123,7 +125,7 @@ class GaussianState:
             var_x, var_u = self._free_variances()
             if self._lift is not None:
                 gain, W = self._lift
-                var_x = var_x - (gain * W).sum(axis=1)
+                var_x = var_x - (gain * W).sum(axis=1)  # the diagonal of Eq. (8)
                 var_u = var_u - ((self.model.A @ gain) * (self.model.A @ W)).sum(axis=1)
             floor = 1e-300
             self._variances = np.maximum(var_x, floor), np.maximum(var_u, floor)
@@ -152,6 +154,7 @@ class GaussianState:
         draws = self.mean + self._free_draws(normals[:, :n])
         if self._lift is not None:
             C, b = self.model.constraints
+            # a free draw moved onto C x = b: it then has the law of Eq. (8)
             draws = draws - (draws @ C.T - b) @ self._lift[0][:, : len(b)].T
         if self._slack is not None:
             draws = draws + normals[:, n:] @ self._slack.T
@@ -201,10 +204,11 @@ class _PrecisionState(GaussianState):
         if model.pinned.size:
             data[model.pin_places] += model.pin_scale
         self.factor = model.layout.factor(data)
-        linear = model.linear + model.A.T @ h
+        linear = model.linear + model.A.T @ h  # h + A'h̃, the canonical mean of q, Eq. (11)
         self.mean = self.factor.solve(linear)
         self.mean_u = model.A @ self.mean
         self.log_det = self.factor.log_det
+        # ½ l'Q⁻¹l - ½ log|Q + A'q A|, then the prior's own normaliser
         self.log_integral = 0.5 * float(linear @ self.mean) - 0.5 * self.log_det
         self.log_integral += 0.5 * model.n * LOG_2PI - model.log_norm
         self._constrain(model.log_constraint)
@@ -214,11 +218,12 @@ class _PrecisionState(GaussianState):
 
     def _free_variances(self) -> tuple[Floats, Floats]:
         values = self.factor.inverse_values()
+        # var(u_j) needs the inverse only where A'A has entries (Appendix A)
         return values[self.model.layout.diagonal], self.model.variance_map @ values
 
     def _free_row_variances(self, rows: sp.csr_array) -> Floats:
         sizes = np.diff(rows.indptr).astype(np.int64)
-        if int((sizes * sizes).sum()) <= 40_000_000:
+        if int((sizes * sizes).sum()) <= 40_000_000:  # wide rows need more pairs than a solve costs
             term, row, column, product = row_pairs(rows)
             places = self.model.layout.places(row, column)
             if places.size and places.min() >= 0:
@@ -351,6 +356,7 @@ class PrecisionModel:
         if factor is not None:
             self.rank = n
             mean = factor.solve(self.linear)
+            # log ∫ exp(h'x - x'Qx/2) dx of a proper prior
             log_norm = 0.5 * float(self.linear @ mean) - 0.5 * factor.log_det + 0.5 * n * LOG_2PI
             if self.constraints is None:
                 return log_norm, 0.0
@@ -442,6 +448,7 @@ def null_space(
     while True:
         Z = np.linalg.qr(rng.standard_normal((n, size)))[0]
         for _ in range(8):
+            # inverse iteration: directions that cost nothing grow most
             Z = np.linalg.qr(shifted.solve(Z))[0]
         _, rotation = np.linalg.eigh(Z.T @ (Q @ Z))
         Z = Z @ rotation
@@ -474,10 +481,11 @@ class _CovarianceState(GaussianState):
     def __init__(self, model: CovarianceModel, h: Floats, q: Floats) -> None:
         self.model = model
         m = model.Ku.shape[0]
-        shifted = h - q * model.mean_u
+        shifted = h - q * model.mean_u  # h - q m0: sites about the prior's mean
         self._inner: Floats | None = None
         if (q >= 0).all():
             self._root = np.sqrt(q)
+            # B = I + W^½ K W^½ has no eigenvalue below one, whatever K is
             B = self._root[:, None] * model.Ku * self._root
             B.flat[:: m + 1] += 1.0
             L, failed = lapack.dpotrf(B, lower=1, clean=1)
@@ -491,15 +499,18 @@ class _CovarianceState(GaussianState):
             factors = lu_factor(B)
             diagonal = np.diag(factors[0])
             swaps = int((factors[1] != np.arange(m)).sum())
+            # the sign of det(I + W K): where it is not positive there is no Gaussian
             if (np.sign(diagonal).prod() * (-1) ** swaps) <= 0:
                 raise NotPositiveDefinite(int(np.argmin(q)))
             self.log_det = float(np.log(np.abs(diagonal)).sum())
             self._inner = lu_solve(factors, np.diag(q))
+        # (I + W K)⁻¹ (h - W m) without K⁻¹
         self.weights = shifted - self._apply(model.Ku @ shifted)
         move = model.Ku @ self.weights
         self.mean_u = model.mean_u + move
         self.mean = model.mean + model.Kxu @ self.weights
         self.log_integral = float((h * model.mean_u - 0.5 * q * model.mean_u**2).sum())
+        # ½ s'(K⁻¹ + W)⁻¹ s - ½ log|I + W K|
         self.log_integral += 0.5 * float(shifted @ move) - 0.5 * self.log_det
         self._constrain(model.log_constraint)
 
@@ -521,6 +532,7 @@ class _CovarianceState(GaussianState):
 
     def _free_covariance(self, B: Floats) -> Floats:
         model = self.model
+        # V = K - K_xu (K_u + W⁻¹)⁻¹ K_ux
         return np.asarray(model.K @ B - model.Kxu @ self._apply(model.Kxu.T @ B))
 
     def _lost(self, K: Floats) -> Floats:
@@ -538,6 +550,7 @@ class _CovarianceState(GaussianState):
         return np.diag(model.K) - self._lost(model.Kxu), var_u
 
     def _free_draws(self, normals: Floats) -> Floats:
+        # not by a factor of V, which may be singular
         V = self._free_covariance(np.eye(self.model.n))
         values, vectors = np.linalg.eigh(0.5 * (V + V.T))
         return (normals * np.sqrt(np.maximum(values, 0.0))) @ vectors.T

@@ -51,7 +51,7 @@ def taylor_sites(terms: Terms, u: Floats) -> tuple[Floats, Floats]:
     """Return the sites of the second-order expansion of log t_j at u."""
     first, second = terms.derivatives(u)
     q = -second
-    return first + q * u, q
+    return first + q * u, q  # Section 2.1: h̃ = (log t)' - u (log t)'', q̃ = -(log t)''
 
 
 def laplace_fit(
@@ -70,6 +70,7 @@ def laplace_fit(
         state = model.gaussian(first + q * u, q)
         target = model.coordinates(state)
         point, u_new, value = _line_search(model, terms, point, target, u, value)
+        # the step in the site's own standard deviations
         residual = float(np.abs(np.sqrt(q) * (u_new - u)).max(initial=0.0))
         u = u_new
         if residual <= max(tol, 1e-12):
@@ -79,6 +80,7 @@ def laplace_fit(
     state = model.gaussian(h, q)
     u = state.mean_u
     log_evidence = state.log_integral
+    # Eq. (5): log p at the mode, beside -½ log of the Hessian in the integral
     log_evidence += float((terms.log_density(u) - h * u + 0.5 * q * u * u).sum())
     return GlobalFit("laplace", state, h, q, log_evidence, residual, n_iter, converged)
 
@@ -126,6 +128,7 @@ def ep_update(
     n_quad: int,
 ) -> _Update:
     """Return the sites that match the tilted moments, for all terms at once (Eqs. 15, 16)."""
+    # Appendix C.2, with power α
     precision = 1.0 / variance - power * q  # of the cavity
     valid = precision > 1e-12 / variance
     cavity_var = 1.0 / np.where(valid, precision, 1.0 / variance)
@@ -133,13 +136,16 @@ def ep_update(
     log_mass, new_mean, new_var = terms.tilted(cavity_mean, cavity_var, power, n_quad)
     valid &= np.isfinite(log_mass) & np.isfinite(new_mean) & (new_var > 0)
     safe_var = np.where(valid, new_var, 1.0)
-    new_q = (1.0 / safe_var - 1.0 / cavity_var) / power
+    new_q = (1.0 / safe_var - 1.0 / cavity_var) / power  # Eq. (15)
+    # Eq. (16)
     new_h = (np.where(valid, new_mean, 0.0) / safe_var - cavity_mean / cavity_var) / power
     if terms.likelihood.concave:
+        # (a log-concave term has a tilted variance below the cavity's)
         new_q = np.maximum(new_q, 0.0)  # exact arithmetic gives no other sign
     gaps = np.where(valid, np.abs(new_mean - mean) / np.sqrt(variance), 1.0)
     spread = np.where(valid, np.abs(new_var / variance - 1.0), 1.0)
     residual = float(np.maximum(gaps, spread).max(initial=0.0))
+    # Appendix C.3, a term of the evidence
     log_terms = log_mass + log_partition(cavity_mean, cavity_var) - log_partition(mean, variance)
     return _Update(np.where(valid, new_h, h), np.where(valid, new_q, q), residual, log_terms)
 
@@ -204,9 +210,11 @@ def ep_fit(
         if update.residual <= tol:
             break
         if damping == "auto":
+            # damping is not in the paper: undamped parallel updates may cycle
             step = max(0.67 * step, 0.05) if update.residual > best else min(1.05 * step, 1.0)
         best = update.residual
         previous = (h, q)
+        # a damped step in natural parameters
         h, q = h + step * (update.h - h), q + step * (update.q - q)
     assert update is not None
     h, q = previous if update.residual > tol else (h, q)

@@ -242,6 +242,7 @@ class GPProbitClassifier(CallbackSupportMixin, ClassifierMixin, SoundEstimator):
         fit = self._ep(kernel, True, tol)
         _, dK = kernel(self.X_train_, eval_gradient=True)
         state = fit.state
+        # ½ (K⁻¹m (K⁻¹m)' - (K + W⁻¹)⁻¹), both formed without K⁻¹
         slope = 0.5 * (np.outer(state.weights, state.weights) - state.site_precision)
         return fit.log_evidence, np.einsum("ij,ijk->k", slope, dK)
 
@@ -274,10 +275,10 @@ class GPProbitClassifier(CallbackSupportMixin, ClassifierMixin, SoundEstimator):
         """Return the joint laws of the latent value at each row with those of training (4.4)."""
         state = self._fit.state
         K = self.kernel_(X, self.X_train_)
-        lost = K @ state.site_precision
+        lost = K @ state.site_precision  # Section 4.4: K_* (K + W⁻¹)⁻¹
         mean = K @ state.weights
         variance = np.maximum(self.kernel_.diag(X) - (lost * K).sum(axis=1), 1e-12)
-        cov_u = K - lost @ state.model.K
+        cov_u = K - lost @ state.model.K  # cov(u, f_*) under q: what `Correction` takes for V a
         return [Target(*row, None) for row in zip(mean, variance, cov_u, strict=True)]
 
     def latent_mean_and_variance(self, X: Any) -> tuple[Floats, Floats]:
@@ -331,9 +332,10 @@ class GPProbitClassifier(CallbackSupportMixin, ClassifierMixin, SoundEstimator):
         """
         if self.marginals == "ep-g":
             mean, variance = self.latent_mean_and_variance(X)
-            p = ndtr(mean / np.sqrt(1.0 + variance))
+            p = ndtr(mean / np.sqrt(1.0 + variance))  # ∫ Φ(f) N(f; m, v) df
         else:
             found = self.latent_marginals(X)
+            # Section 4.4 with the corrected predictive density
             p = np.array([np.trapezoid(m.pdf * ndtr(m.x), m.x) for m in found])
         p = np.clip(p, 0.0, 1.0)
         return np.column_stack([1.0 - p, p])

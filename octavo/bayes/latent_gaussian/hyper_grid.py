@@ -85,6 +85,7 @@ def mode_axes(log_density: Callable[[Floats], float], mode: Floats, step: float 
     unit = np.eye(d) * step
     for i in range(d):
         up, down = log_density(mode + unit[i]), log_density(mode - unit[i])
+        # second differences: what they keep of rounding is 1e-14 / step²
         H[i, i] = -(up - 2.0 * centre + down) / step**2
         for j in range(i):
             signs = ((1, 1), (1, -1), (-1, 1), (-1, -1))
@@ -97,6 +98,7 @@ def mode_axes(log_density: Callable[[Floats], float], mode: Floats, step: float 
     values, vectors = np.linalg.eigh(H)
     # A direction that the data say nothing about (no curvature) gets unit scale.
     values = np.where(values > 1e-2, values, 1.0)
+    # Section 5: U Λ^{1/2}, with Λ the inverse of these eigenvalues
     return vectors / np.sqrt(values)
 
 
@@ -162,6 +164,7 @@ def hyperparameter_grid(
     evaluate = _one_by_one(log_density) if batch is None else batch
 
     def at(keys: list[tuple[int, ...]]) -> dict[tuple[int, ...], float]:
+        # Section 5: θ(k) = θ* + U Λ^{1/2} Δ k
         points = [centre + directions @ (step * np.array(key, dtype=float)) for key in keys]
         return dict(zip(keys, (float(v) for v in evaluate(points)), strict=True))
 
@@ -172,7 +175,7 @@ def hyperparameter_grid(
     keys = np.array(list(found), dtype=np.float64) * step
     values = np.array(list(found.values())) - top
     inside = values > -threshold
-    weights = np.exp(values[inside] - values[inside].max())
+    weights = np.exp(values[inside] - values[inside].max())  # weights of the mixture over θ
     return HyperGrid(
         centre,
         directions,
@@ -203,6 +206,7 @@ def _breadth_first(found: dict[Any, float], at: Any, least: float, d: int) -> No
                 f"The grid of hyper-parameters has more than {_MOST_NODES} nodes: their "
                 "posterior is nearly flat. Give a hyperprior, or fix some of them."
             )
+        # Section 5: only neighbours of nodes above the threshold are expanded
         frontier = [key for key, value in new.items() if value > least]
 
 
@@ -238,6 +242,7 @@ def hyper_density(grid: HyperGrid, k: int) -> Marginal:
     """
     d = grid.mode.size
     z, values = grid.evaluated, np.maximum(grid.evaluated_log_density, -60.0)
+    # over the Gaussian at the mode: what is left is smooth, and extends flat
     factor = values + 0.5 * (z**2).sum(axis=1)
     scale = np.linalg.norm(grid.axes[k])
     if d == 1:
@@ -261,6 +266,7 @@ def hyper_density(grid: HyperGrid, k: int) -> Marginal:
     for i, w in enumerate(w1):
         points = w * basis[:, 0] + rest @ basis[:, 1:].T
         log_f = smooth(points) - 0.5 * (points**2).sum(axis=1)
+        # log Σ exp over the other directions
         total[i] = np.log(np.exp(log_f - log_f.max()).sum()) + log_f.max()
     fine = np.linspace(-reach, reach, 801)
     log_fine = CubicSpline(w1, total)(fine)

@@ -173,7 +173,7 @@ def ar1(n: int, rho: float, precision: float = 1.0) -> sp.csr_array:
         raise ValueError(f"rho should lie between -1 and 1, got {rho!r}.")
     tau = _positive("precision", precision)
     diagonal = np.full(n, 1.0 + slope * slope)
-    diagonal[[0, -1]] = 1.0
+    diagonal[[0, -1]] = 1.0  # the ends have one neighbour, and the stationary variance 1 / (1 - ρ²)
     if n == 1:
         diagonal[0] = 1.0 - slope * slope
     side = np.full(n - 1, -slope)
@@ -210,6 +210,7 @@ def icar(adjacency: Any) -> sp.csr_array:
         raise ValueError(f"adjacency should be zero on its diagonal, got {W[at, at]:g} at {at}.")
     if abs(W - W.T).max() > 1e-12 * max(1.0, abs(W).max()):
         raise ValueError("adjacency should be symmetric: who is a neighbour has one in return.")
+    # x'Qx = Σ w_ij (x_i - x_j)² over the edges
     return sp.csr_array(sp.diags_array(np.asarray(W.sum(axis=1)).ravel()) - W)
 
 
@@ -283,6 +284,7 @@ def matern_grid(n_rows: int, n_columns: int, length_scale: float, variance: floa
     r, c = _whole("n_rows", n_rows, 2), _whole("n_columns", n_columns, 2)
     kappa2 = 8.0 / _positive("length_scale", length_scale) ** 2
     laplacian = sp.kron(rw1(r), sp.eye_array(c)) + sp.kron(sp.eye_array(r), rw1(c))
+    # κ² - Δ; its square is the Matérn precision of smoothness 1
     K = sp.csr_array(kappa2 * sp.eye_array(r * c) + laplacian)
     return sp.csr_array(_lattice_variance(kappa2) / _positive("variance", variance) * (K @ K))
 
@@ -295,6 +297,7 @@ def _lattice_variance(kappa2: float) -> float:
     """
     nodes = int(max(4096, 64.0 / np.sqrt(kappa2)))
     excess = kappa2 + 2.0 - 2.0 * np.cos(2.0 * np.pi * np.arange(nodes) / nodes)  # a - 2
+    # ∫ of 1 / (κ² + 4 - 2 cos s - 2 cos t)² over both, one of them in closed form
     return float(np.mean((excess + 2.0) * (excess * (excess + 4.0)) ** -1.5))
 
 

@@ -25,10 +25,11 @@ def volatility_prior(theta: Floats, n: int) -> sp.csr_array:
     theta is (log τ, log((1 + φ)/(1 - φ))).
     """
     tau, phi = np.exp(theta[0]), np.tanh(0.5 * theta[1])
+    # Section 6.1: f_t | f_{t-1} ~ N(φ f_{t-1}, 1/τ)
     diagonal = np.full(n + 1, tau * (1.0 + phi * phi))
-    diagonal[0] = 1.0 + tau * phi * phi
+    diagonal[0] = 1.0 + tau * phi * phi  # f_1 ~ N(0, 1), whatever τ and φ are
     diagonal[n - 1] = tau if n > 1 else 1.0
-    diagonal[n] = 1.0
+    diagonal[n] = 1.0  # μ ~ N(0, 1)
     side = np.full(n, -tau * phi)
     side[n - 1] = 0.0
     return sp.csr_array(sp.diags_array([side, diagonal, side], offsets=[-1, 0, 1]))
@@ -37,6 +38,7 @@ def volatility_prior(theta: Floats, n: int) -> sp.csr_array:
 def volatility_hyperprior(theta: Floats) -> float:
     """Return log Γ(τ; 1, 10) with the Jacobian of log τ, plus log N(0, 3) of the transformed φ."""
     log_tau, phi = float(theta[0]), float(theta[1])
+    # the paper's Γ(1, 10) has scale 10: its mean is the product
     return -np.log(10.0) - np.exp(min(log_tau, 700.0)) / 10.0 + log_tau - phi * phi / 6.0
 
 
@@ -148,6 +150,7 @@ class StochasticVolatility(ReadyModel):
             self._keep(model.fit(values, A))
             progress.step()
         self.mean_, self.var_ = model.combination_moments(A)
+        # E exp(½ (f_t + μ)) of a normal law
         self.volatility_ = np.exp(0.5 * self.mean_ + 0.125 * self.var_)
         return self
 

@@ -135,6 +135,7 @@ class TopicBase(
 
     def _start(self, corpus: Corpus, groups: Sequence[HingeTerms | None]) -> list[TopicChain]:
         """Return a chain for each group of tasks; warm chains where they are asked for."""
+        # α_k = α / K: one prior mass of topics, however many they are
         alpha, old = self.alpha / self.n_topics, getattr(self, "_chains", None)
         nu2, method = getattr(self, "nu2", 1.0), getattr(self, "method", "gibbs")
         if self.warm_start and old and len(old) == len(groups) and self._fits(old[0], corpus):
@@ -209,7 +210,7 @@ class TopicBase(
         check_sweeps(n_iter)
         self._sample(int(n_iter))
         self._finish()
-        return self
+        return self  # E η and E φ over the last sweeps of one chain: its topics keep their order
 
     def _add(self, corpus: Corpus, groups: Sequence[HingeTerms | None], n_iter: int) -> Self:
         """Add documents to the chains, whose labels are those of old and new, and go on."""
@@ -303,6 +304,7 @@ class TopicBase(
             raise ValueError("Perplexity needs a word that was seen in fit; X has none.")
         phi = self.components_[: self.n_topics].T
         counts, alpha = self._infer(corpus, phi)[0], self.alpha / self.n_topics
+        # E(θ | z): (C_k + α_k) / (N + α)
         theta = (counts + alpha) / (corpus.lengths[:, None] + self.alpha)
         rows = np.repeat(np.arange(corpus.lengths.size), np.diff(corpus.starts))
         total, n_words = 0.0, corpus.words.size

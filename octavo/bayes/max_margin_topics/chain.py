@@ -123,13 +123,13 @@ class TopicChain:
     def phi(self) -> Floats:
         """The words of topics, words x topics, columns sum to one (Section 4.4)."""
         smooth = self.word_topic + self.beta
-        return smooth / (self.totals + self.beta * self.corpus.n_words)
+        return smooth / (self.totals + self.beta * self.corpus.n_words)  # φ̂_kt of Section 4.4
 
     def sweep(self) -> None:
         """Change everything once."""
         if self.terms is not None:
             self._learn()
-        failed = sweep_tokens(
+        failed = sweep_tokens(  # Algorithms 1 to 3: each token by Eq. (11), (18) or (23)
             self.corpus.words,
             self.corpus.starts,
             self.topics,
@@ -152,6 +152,7 @@ class TopicChain:
         if self.terms is not None:
             scores = self.shares @ self.eta.T
             if self.method == "gibbs":
+                # Eq. (12), (19) and (20), (24)
                 self.scales = self.terms.draw_scales(scores, self.scale_state)
             self.losses.append(self.terms.loss(scores))
         self.log_likelihoods.append(self.log_likelihood())
@@ -161,6 +162,7 @@ class TopicChain:
         assert self.terms is not None
         if self.method == "gibbs":
             self.lin, self.quad = self.terms.quadratic(self.scales)
+            # Eq. (10), (17), (22)
             self.eta = draw_weights(self.shares, self.lin, self.quad, self.nu2, self.rng)
             return
         now, past = self.shares, self.mean_shares
@@ -182,6 +184,7 @@ def _log_dirichlet(counts: Floats, sizes: Floats, prior: float) -> float:
     """Return the log probability of counts, in one order, under Dirichlet-multinomial laws."""
     whole = counts.astype(np.int64)
     # log Γ(n + β) - log Γ(β) for all n that occur
+    # logs of whole-number steps: gammaln would be asked for every cell
     rising = np.concatenate([[0.0], np.cumsum(np.log(np.arange(whole.max(initial=0)) + prior))])
     mass = prior * counts.shape[1]
     return float(rising[whole].sum() + (gammaln(mass) - gammaln(mass + sizes)).sum())

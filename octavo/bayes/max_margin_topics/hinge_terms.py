@@ -57,7 +57,7 @@ class HingeTerms:
 
     def slacks(self, scores: Floats) -> Floats:
         """Return ζ of each term, row and task."""
-        return self.margins - self.signs * scores
+        return self.margins - self.signs * scores  # ζ = ℓ - y ηᵀz̄; of a number, Δ - ε and -(Δ + ε)
 
     def loss(self, scores: Floats) -> float:
         """Return the sum of max(0, ζ) over rows and tasks that have a label."""
@@ -68,7 +68,7 @@ class HingeTerms:
         """Return (lin, quad) given the scales λ (ω is the second of two)."""
         c = self.costs
         with np.errstate(over="ignore", invalid="ignore"):  # met by a sentence in `weight_law`
-            quad = (c * c / scales).sum(axis=0)
+            quad = (c * c / scales).sum(axis=0)  # c² / λ of Eq. (10); c² ρ_d of Eq. (17)
             # Eq. (10), (22): c y (λ + cℓ) / λ; Eq. (17): c² ψ
             lin = (c * self.signs * (1.0 + c * self.margins / scales)).sum(axis=0)
         return lin, quad
@@ -91,6 +91,7 @@ def class_terms(Y: Floats, c: Any, margin: float) -> HingeTerms:
 def interval_terms(y: Floats, c: float, epsilon: float) -> HingeTerms:
     """Return the two hinges of the ε-insensitive loss of numbers."""
     column = np.asarray(y, dtype=np.float64)[:, None]
+    # Section 5.1: Δ_d - ε and -Δ_d - ε, a hinge each
     margins = np.stack([column - epsilon, -(column + epsilon)])
     signs = np.ones(margins.shape)
     signs[1] = -1.0
@@ -118,6 +119,7 @@ def weight_law(Z: Floats, lin: Floats, quad: Floats, nu2: float) -> tuple[Floats
     """
     with np.errstate(over="ignore", invalid="ignore"):
         precision, pull = Z.T @ (Z * quad[:, None]), Z.T @ lin
+        # Σ⁻¹ of Eq. (10): I / ν² + c² Σ_d z̄_d z̄_dᵀ / λ_d
         precision[np.diag_indices_from(precision)] += 1.0 / nu2
     try:
         if not (np.all(np.isfinite(precision)) and np.all(np.isfinite(pull))):
@@ -139,5 +141,6 @@ def draw_weights(
     for i in range(lin.shape[1]):
         mean, (factor, _) = weight_law(Z, lin[:, i], quad[:, i], nu2)
         noise = rng.standard_normal(Z.shape[1])
+        # Lᵀ x = noise: of covariance (L Lᵀ)⁻¹
         found[i] = mean + solve_triangular(factor, noise, lower=True, trans=1, check_finite=False)
     return found

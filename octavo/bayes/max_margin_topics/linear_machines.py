@@ -49,8 +49,8 @@ def weight_chain(
     scales = np.ones(terms.margins.shape)
     for t in range(schedule.n_iter):
         lin, quad = terms.quadratic(scales)
-        eta = draw_weights(X, lin, quad, nu2, rng)
-        scales = terms.draw_scales(X @ eta.T, state)
+        eta = draw_weights(X, lin, quad, nu2, rng)  # Eq. (10), or (17)
+        scales = terms.draw_scales(X @ eta.T, state)  # Eq. (12), or (19) and (20)
         if schedule.keeps(t):
             kept.append(eta)
     return np.array(kept)
@@ -123,6 +123,7 @@ class BayesianMachine(CallbackSupportMixin, SoundEstimator):
                 mode = hinge_mode(X, task, self.nu2, tol=self.tol)
                 # λ at its mean given the mode, E λ = 1 + c |ζ|
                 slack = np.abs(task.slacks((X @ mode.weights)[:, None]))
+                # the precision of Eq. (10) at these λ
                 quad = task.quadratic(1.0 + task.costs * slack)[1][:, 0]
                 precision = X.T @ (X * quad[:, None])
                 precision[np.diag_indices_from(precision)] += 1.0 / self.nu2

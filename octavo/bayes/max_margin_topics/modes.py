@@ -46,6 +46,7 @@ def _smooth(eta, X, m, s, c, nu2, delta):
     """Return the smoothed objective, ζ and sqrt(ζ² + δ²)."""
     slack = m - s * (X @ eta)
     root = np.hypot(slack, delta)
+    # 2 max(0, ζ) ≈ ζ + sqrt(ζ² + δ²)
     return 0.5 * eta @ eta / nu2 + (c * (slack + root)).sum(), slack, root
 
 
@@ -53,7 +54,9 @@ def _stage(eta, X, m, s, c, nu2, delta):
     """Minimise the objective of one δ by Newton's method with halved steps."""
     value, slack, root = _smooth(eta, X, m, s, c, nu2, delta)
     for _ in range(STEPS_A_STAGE):
+        # d/dζ of the smoothed hinge is 1 + ζ / sqrt(ζ² + δ²)
         slope = eta / nu2 - (c * s * (1.0 + slack / root)).sum(axis=0) @ X
+        # its second derivative, δ² / (ζ² + δ²)^(3/2)
         bend = (c * (delta / root) ** 2 / root).sum(axis=0)
         H = X.T @ (X * bend[:, None])
         H[np.diag_indices_from(H)] += 1.0 / nu2
@@ -68,6 +71,7 @@ def _stage(eta, X, m, s, c, nu2, delta):
         while step > 1e-10:
             trial = _smooth(eta - step * move, X, m, s, c, nu2, delta)
             # rounding of the objective must not stop what its slope still sees
+            # Armijo's rule with a quarter of the predicted fall
             if trial[0] <= value - 0.25 * step * gain + 1e-14 * abs(value):
                 break
             step *= 0.5
@@ -108,9 +112,10 @@ def hinge_mode(
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         for _ in range(max_iter):
             eta, slack, root = _stage(eta, X, m, s, c, nu2, delta)
-            duals = c * (1.0 + slack / root)
+            duals = c * (1.0 + slack / root)  # in [0, 2c]: feasible
             pull = (s * duals).sum(axis=0) @ X
             primal = 0.5 * eta @ eta / nu2 + 2.0 * (c * np.maximum(slack, 0.0)).sum()
+            # the dual: Σ α m - ½ ν² ‖Σ α s x‖²
             gap = float(primal - ((duals * m).sum() - 0.5 * nu2 * pull @ pull))
             if not np.isfinite(gap):
                 raise ValueError(

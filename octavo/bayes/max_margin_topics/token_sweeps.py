@@ -52,7 +52,7 @@ def fill_row(j, d, gamma, eta, quad, B, G, ready):
     for k in range(n_topics):
         B[j, k] = 0.0
     for i in range(n_tasks):
-        q = gamma * gamma * quad[d, i] * eta[i, j]
+        q = gamma * gamma * quad[d, i] * eta[i, j]  # B = γ² Σ_i quad_i η_i η_iᵀ, row j
         if q != 0.0:
             for k in range(n_topics):
                 B[j, k] += q * eta[i, k]
@@ -87,15 +87,15 @@ def sweep_tokens(words, starts, topics, doc_topic, word_topic, totals, alpha, be
                 for k in range(n_topics):
                     score += eta[i, k] * own[k]
                 for k in range(n_topics):
-                    e[k] += eta[i, k] * (a - q * score)
+                    e[k] += eta[i, k] * (a - q * score)  # a_k - (B C_d)_k, the matrix B unformed
                     diag[k] += q * eta[i, k] * eta[i, k]
             for k in range(n_topics):
-                e[k] -= 0.5 * diag[k]
+                e[k] -= 0.5 * diag[k]  # -½ B_kk of Eq. (11)
         stale, narrow, largest = True, True, 0.0
         if supervised:
             for k in range(n_topics):
                 largest = max(largest, diag[k])  # of |B|, which is positive semidefinite
-        for n in range(starts[d], starts[d + 1]):
+        for n in range(starts[d], starts[d + 1]):  # Eq. (11): the counts without this token
             word, old = words[n], topics[n]
             own[old] -= 1.0
             word_topic[word, old] -= 1.0
@@ -103,6 +103,7 @@ def sweep_tokens(words, starts, topics, doc_topic, word_topic, totals, alpha, be
             inverse[old] = 1.0 / (totals[old] + mass)
             row = word_topic[word]
             for k in range(n_topics):
+                # Eq. (11) without labels: that of latent Dirichlet allocation
                 weights[k] = (row[k] + beta) * (own[k] + alpha) * inverse[k]
             if supervised:
                 if stale:
@@ -112,17 +113,19 @@ def sweep_tokens(words, starts, topics, doc_topic, word_topic, totals, alpha, be
                     narrow = top - low + 2.0 * largest < WIDE
                     if narrow:
                         for k in range(n_topics):
+                            # exp(e) is kept from token to token: it changes only where a topic does
                             E[k] = math.exp(e[k] - top)
                     stale = False
                 fill_row(old, d, gamma, eta, quad, B, G, ready)
                 if narrow:
                     for k in range(n_topics):
-                        weights[k] *= E[k] * G[old, k]
+                        weights[k] *= E[k] * G[old, k]  # e + B[:, old] is the exponent at C_¬n
                 else:
                     top = -math.inf
                     for k in range(n_topics):
                         top = max(top, e[k] + B[old, k])
                     for k in range(n_topics):
+                        # the same in logs, where exp of the parts could overflow
                         weights[k] *= math.exp(e[k] + B[old, k] - top)
             total = 0.0
             for k in range(n_topics):
@@ -142,7 +145,7 @@ def sweep_tokens(words, starts, topics, doc_topic, word_topic, totals, alpha, be
             if supervised and new != old:
                 fill_row(new, d, gamma, eta, quad, B, G, ready)
                 for k in range(n_topics):
-                    e[k] += B[old, k] - B[new, k]
+                    e[k] += B[old, k] - B[new, k]  # -B C_d after the move
                 stale = True
     return 0
 

@@ -64,6 +64,7 @@ def variational_accuracy(q_pdf: Any, samples: Any, n_grid: int = 1001) -> float:
         raise ValueError(
             "q_pdf must return a finite density for each point of an array; it does not."
         )
+    # what q has beyond the grid, where the exact density is nil
     outside = max(0.0, 1.0 - float(np.trapezoid(q, grid)))
     distance = float(np.trapezoid(np.abs(q - exact), grid)) + outside
-    return 100.0 * (1.0 - 0.5 * min(distance, 2.0))
+    return 100.0 * (1.0 - 0.5 * min(distance, 2.0))  # Eq. (11)

@@ -66,6 +66,7 @@ class Ascent(NamedTuple):
 
 def second_moments(coefficients: Coefficients) -> list[Floats]:
     """Return E(sum of u_k u_k') of every term."""
+    # ‖μ_u‖² + tr Σ_u of Algorithm 1
     return [
         mean.T @ mean + cov.sum(axis=0) for mean, cov in zip(coefficients.means, coefficients.covs)
     ]
@@ -83,11 +84,13 @@ def lower_bound(
     c = coefficients
     p = len(c.beta)
     d = p + sum(mean.size for mean in c.means)
+    # yᵀCμ - 1ᵀw - Σ ln y! in the Poisson model
     total = family.log_likelihood(terms, offset + c.row_mean, c.row_variance)
     total -= 0.5 * p * (LOG_2PI + 2.0 * np.log(sigma_beta))
-    total -= 0.5 * (c.beta @ c.beta + np.trace(c.beta_cov)) / sigma_beta**2
+    total -= 0.5 * (c.beta @ c.beta + np.trace(c.beta_cov)) / sigma_beta**2  # E log N(β; 0, σ_β² I)
     total += 0.5 * d * (1.0 + LOG_2PI) - 0.5 * c.log_det  # entropy of the Gaussian
     for component, moment in zip(components, second_moments(c)):
+        # E log p(u | σ²) p(σ² | a) p(a), and the entropies of q(σ²) and q(a)
         total += bound_terms(component, moment)
     return float(total)
 
@@ -95,7 +98,7 @@ def lower_bound(
 def _mixed(old: Natural, new: Natural, length: float) -> Natural:
     if length == 1.0:
         return new
-    keep = 1.0 - length
+    keep = 1.0 - length  # a convex blend of precisions is positive definite
     return Natural(
         keep * old.h + length * new.h,
         keep * old.t + length * new.t,
@@ -113,10 +116,11 @@ def _settled(
     sigma_beta: float,
 ) -> State | None:
     """Return the state after the conjugate updates that follow a Gaussian step."""
-    found = design.solve(*natural)
+    found = design.solve(*natural)  # Σ and μ of Algorithm 1
     if found is None:
         return None
     moments = second_moments(found)
+    # μ_{1/σ²}, then μ_{1/a}: the bound is exact right after them
     components = [updated(c, moment) for c, moment in zip(components, moments)]
     m, v = offset + found.row_mean, found.row_variance
     family = family.refreshed(m, v)
@@ -130,7 +134,8 @@ def _settled(
 def target(state: State, sigma_beta: float) -> Natural:
     """Return the natural parameters of a full step: both lines of Eq. (7), one w for both."""
     terms = state.terms
-    return Natural(
+    # Cᵀ{y - w + w (Cμ)}: μ + Σ(D_μ S)ᵀ with the old μ's prior part cancelled
+    return Natural(  # w, the curvature of Eq. (7): -2 vec⁻¹(D_vec(Σ) S) is Cᵀ diag(w) C + M
         terms.curvature,
         terms.slope + terms.curvature * state.coefficients.row_mean,
         sigma_beta**-2.0,
@@ -152,6 +157,7 @@ def first_state(
     precisions = [c.precision for c in components]
     for _ in range(FIRST_STEPS):
         terms = family.terms(offset + eta, nothing)
+        # a start needs Σ positive definite, whatever the family
         h = np.maximum(terms.curvature, 0.0)
         natural = Natural(h, terms.slope + h * eta, sigma_beta**-2.0, precisions)
         found = design.solve(*natural)
@@ -190,6 +196,7 @@ def _leap(
     size = float(np.linalg.norm(bend))
     if size == 0.0:
         return state
+    # the length at which a linear iteration would have arrived
     reach = max(1.0, float(np.linalg.norm(first)) / size)
     vector = places[0] + 2.0 * reach * first + reach**2 * bend
     if not np.isfinite(vector).all() or np.abs(vector).max() > 100.0:
@@ -207,6 +214,7 @@ def _leap(
 
 def ascend(
     design: MixedDesign,
+    # Algorithm 1 has full steps alone, which may lower the bound: these are halved until it rises.
     family: Family,
     components: list[VarianceComponent],
     *,

@@ -164,6 +164,7 @@ class MixedDesign:
             for a in range(q):
                 for b in range(q):
                     first = p + self.offsets[r] + q * np.arange(k)
+                    # M of Algorithm 1 for a crossed term, level by level
                     prior[first + a, first + b] = precisions[r][a, b]
         return prior
 
@@ -177,6 +178,7 @@ class MixedDesign:
             k, q = self.shapes[r]
             at = p + self.offsets[r] + (q * np.arange(k))[:, None] + np.arange(q)
             means[r] = solution.border_mean[at]
+            # q x q blocks of the border's covariance, one a level
             covs[r] = solution.border_cov[at[:, :, None], at[:, None, :]]
         return Coefficients(
             solution.border_mean[:p],
@@ -238,13 +240,13 @@ def solve_dense(
     """Return the Gaussian of precision P = C' diag(h) C + diag(prior), mean P^-1 C't, and ln|P|."""
     if not (np.isfinite(h).all() and np.isfinite(t).all()):
         return None
-    precision = C.T @ (h[:, None] * C)
+    precision = C.T @ (h[:, None] * C)  # Σ⁻¹ of Algorithm 1
     precision[np.diag_indices_from(precision)] += prior
     factor, cov = positive_inverse(precision)
     if factor is None:
         return None
     log_det = 2.0 * float(np.log(np.diagonal(factor)).sum())
-    return DenseSolution(cov @ (C.T @ t), cov), log_det
+    return DenseSolution(cov @ (C.T @ t), cov), log_det  # Σ Cᵀ{w ∘ (Cμ) + y - w} of Algorithm 1
 
 
 def dense_moments(C: Floats, solution: DenseSolution) -> tuple[Floats, Floats]:

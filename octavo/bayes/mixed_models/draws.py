@@ -23,6 +23,7 @@ def _normal(mean: Floats, cov: Floats, n: int, rng: np.random.RandomState) -> Fl
 
 def _covariances(component: VarianceComponent, n: int, rng: np.random.RandomState) -> Floats:
     q = component.size
+    # q(σ²): inverse gamma, and inverse Wishart for correlated effects
     draws = invwishart(df=component.df, scale=component.scale).rvs(n, random_state=rng)
     return np.reshape(draws, (n, q, q))
 
@@ -37,7 +38,7 @@ def draw_coefficients(
         return draws[:, :p], [draws[:, p:, None]] if design.shapes else []
     border = _normal(solution.border_mean, solution.border_cov, n, rng)
     off = border - solution.border_mean
-    shift = solution.link @ off[:, :p].T
+    shift = solution.link @ off[:, :p].T  # the conditional mean of the blocks moves with the border
     if solution.link_extra is not None:
         shift = shift + solution.link_extra @ off[:, p:].T
     k, q = design.shapes[design.inner]

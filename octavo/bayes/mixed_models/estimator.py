@@ -377,6 +377,7 @@ class VariationalMixedModel(CallbackSupportMixin, RegressorMixin, SoundEstimator
             return beta, cov
         V = self._basis
         rest = np.eye(len(V)) - V @ V.T
+        # directions that the data miss keep σ_β², their prior variance
         return V @ beta, V @ cov @ V.T + float(self.sigma_beta) ** 2 * rest
 
     def _keep(self, run: Ascent) -> None:
@@ -543,6 +544,7 @@ class VariationalMixedModel(CallbackSupportMixin, RegressorMixin, SoundEstimator
             if chances.ndim != 1 or (chances <= 0).any() or (chances >= 1).any():
                 raise ValueError(f"quantiles must lie between 0 and 1; got {quantiles!r}.")
             # The link is monotone: quantiles go through it.
+            # equal tails on the scale of the link stay so through it
             eta = m[:, None] + np.sqrt(v)[:, None] * ndtri(chances)
             answer.append(family.inverse_link(eta))
         return answer[0] if len(answer) == 1 else tuple(answer)
@@ -680,7 +682,7 @@ class VariationalMixedModel(CallbackSupportMixin, RegressorMixin, SoundEstimator
                 ),
             ]
         )
-        cov = np.linalg.inv(precision + prior.toarray())
+        cov = np.linalg.inv(precision + prior.toarray())  # Σ of Algorithm 1
         cov = 0.5 * (cov + cov.T)
         if self._basis is None:
             return cov

@@ -66,7 +66,7 @@ class Family:
     def response(self, m: Floats, v: Floats) -> tuple[Floats, Floats]:
         """Return mean and standard deviation of the mean response, over the posterior."""
         mean = np.exp(m + 0.5 * v)
-        return mean, mean * np.sqrt(np.expm1(v))
+        return mean, mean * np.sqrt(np.expm1(v))  # moments of exp(N(m, v))
 
     def inverse_link(self, eta: Floats) -> Floats:
         """Return the mean response at a linear predictor."""
@@ -145,7 +145,7 @@ class Gaussian(Family):
 
     def squares(self, m: Floats, v: Floats) -> Floats:
         """Return the expected weighted sum of squared residuals, as a matrix."""
-        return np.array([[self.weight @ ((self.y - m) ** 2 + v)]])
+        return np.array([[self.weight @ ((self.y - m) ** 2 + v)]])  # E (y - η)² = (y - m)² + v
 
     def log_likelihood(self, terms: ExpectedTerms, m: Floats, v: Floats) -> float:
         """Return all that y, its variance and the auxiliary variable add to the bound."""
@@ -237,6 +237,7 @@ def make_family(
     if family == "gaussian":
         total = float(weight.sum())
         center = float(weight @ y) / total
+        # the noise begins at the spread of the response
         start = float(weight @ (y - center) ** 2) / total
         noise = new_component(total, 1, spread, start if start > 0 else 1.0)
         return Gaussian(y, weight, n_nodes, noise)

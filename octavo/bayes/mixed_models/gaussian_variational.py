@@ -187,6 +187,7 @@ class GaussianVariational(CallbackSupportMixin, SoundEstimator):
                 f"S_and_grads must return a number and arrays of shapes ({d},) and ({d}, {d}); it "
                 f"returned shapes {np.shape(S)}, {grad_mu.shape} and {grad_Sigma.shape}."
             )
+        # ½ ln |2πe Σ|
         entropy = 0.5 * (np.linalg.slogdet(Sigma)[1] + d * (1.0 + np.log(2.0 * np.pi)))
         finite = np.isfinite(S) and np.isfinite(grad_mu).all() and np.isfinite(grad_Sigma).all()
         return (float(S) + float(entropy) if finite else -np.inf), grad_mu, grad_Sigma
@@ -223,11 +224,13 @@ class GaussianVariational(CallbackSupportMixin, SoundEstimator):
             while len(trace) <= self.max_iter and not converged:
                 length, better = first, False
                 for _ in range(HALVINGS):
+                    # Eq. (7), damped in natural parameters
                     trial = natural_step(grad_mu, grad_Sigma, mu, Sigma, length)
                     value, *grads = self._evaluate(*trial[:2])
                     better = value >= bound - SLACK * max(1.0, abs(bound))
                     if better:
                         break
+                    # of the length taken, cut already where Σ was not positive definite
                     length = 0.5 * trial[2]
                 if not better:  # no step raises it: stationary up to rounding
                     converged = True

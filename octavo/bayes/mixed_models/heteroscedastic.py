@@ -248,6 +248,7 @@ class HeteroscedasticAdditiveRegressor(CallbackSupportMixin, RegressorMixin, Sou
             return mean
         g, s = self._moments(X, "sd")
         with np.errstate(over="ignore"):
+            # Var(y) = Var(f) + E exp(g), g ~ N(·, s)
             return mean, self._y_scale * np.sqrt(v + np.exp(g + 0.5 * s))
 
     def predict_interval(self, X: Any, level: float = 0.95) -> tuple[Floats, Floats]:
@@ -273,6 +274,7 @@ class HeteroscedasticAdditiveRegressor(CallbackSupportMixin, RegressorMixin, Sou
         m, v = self._moments(X, "mean")
         g, s = self._moments(X, "sd")
         nodes, weights = hermite_rule(20)
+        # given g the response is normal: the mixture over nodes of g
         sds = np.sqrt(v[:, None] + np.exp(g[:, None] + np.sqrt(s)[:, None] * nodes))
         z = float(ndtri(0.5 + 0.5 * level))
         low, high = z * sds.min(axis=1), z * sds.max(axis=1)
@@ -321,6 +323,7 @@ class HeteroscedasticAdditiveRegressor(CallbackSupportMixin, RegressorMixin, Sou
         if which == "mean":
             curves = self._y_center + self._y_scale * curves
         else:
+            # Section 5.2: exp(h_j / 2), a standard deviation
             curves = self._y_scale * np.exp(0.5 * curves)
         return points, curves[0], curves[1], curves[2]
 

@@ -103,7 +103,7 @@ def duplication_matrix(d: int) -> Floats:
     columns, rows = np.triu_indices(d)
     place = np.arange(len(rows))
     D = np.zeros((d * d, len(rows)))
-    D[columns * d + rows, place] = 1.0
+    D[columns * d + rows, place] = 1.0  # both places of an entry below the diagonal
     D[rows * d + columns, place] = 1.0
     return D
 
@@ -166,6 +166,7 @@ def row_kronecker(A: Any) -> Floats:
     A = check_array(A, dtype=np.float64, input_name="A")
     if A.shape[1] > LARGEST_ORDER * 10:
         raise ValueError(f"A must have at most {LARGEST_ORDER * 10} columns; it has {A.shape[1]}.")
+    # Q(A) = (A ⊗ 1ᵀ) ⊙ (1ᵀ ⊗ A), Theorem 2
     return (A[:, :, None] * A[:, None, :]).reshape(len(A), -1)
 
 
@@ -200,6 +201,7 @@ def natural_parameters(mu: Any, Sigma: Any) -> Floats:
     precision = np.linalg.inv(Sigma)
     # D' adds up the two places of an off-diagonal entry.
     doubled = precision + precision.T - np.diag(np.diagonal(precision))
+    # Eq. (4): η₁ = Σ⁻¹μ, η₂ = -½ Dᵀ vec(Σ⁻¹)
     return np.concatenate([precision @ mu, -0.5 * vech(doubled)])
 
 
@@ -227,7 +229,7 @@ def moment_parameters(eta: Any) -> tuple[Floats, Floats]:
            [0.  , 0.25]]))
     """
     eta = check_array(eta, dtype=np.float64, ensure_2d=False, input_name="eta")
-    d = round((np.sqrt(9 + 8 * eta.size) - 3) / 2)
+    d = round((np.sqrt(9 + 8 * eta.size) - 3) / 2)  # d + d (d + 1) / 2 entries, solved for d
     if eta.ndim != 1 or d < 1 or d + d * (d + 1) // 2 != eta.size:
         raise ValueError(
             f"eta must be a vector of d + d(d + 1)/2 entries for a whole d; it has shape "
@@ -235,10 +237,10 @@ def moment_parameters(eta: Any) -> tuple[Floats, Floats]:
         )
     columns, rows = np.triu_indices(d)
     precision = np.zeros((d, d))
-    precision[rows, columns] -= eta[d:]
+    precision[rows, columns] -= eta[d:]  # Σ⁻¹ = -2 vec⁻¹(D⁺ᵀ η₂): both lines add up on the diagonal
     precision[columns, rows] -= eta[d:]
     if np.linalg.eigvalsh(precision)[0] <= 0:
         raise ValueError("eta must belong to a positive definite covariance; it does not.")
     Sigma = np.linalg.inv(precision)
     Sigma = 0.5 * (Sigma + Sigma.T) + 0.0
-    return Sigma @ eta[:d], Sigma
+    return Sigma @ eta[:d], Sigma  # Eq. (5): μ = Σ η₁

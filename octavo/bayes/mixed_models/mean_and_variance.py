@@ -64,9 +64,10 @@ def prior_precision(
     columns: Columns, components: list[VarianceComponent], sigma_beta: float
 ) -> Floats:
     """Return the diagonal of M: the free columns' prior, then each block's E(1 / sigma^2)."""
+    # Eq. (14): free coefficients ~ N(0, σ_β²)
     prior = np.full(columns.matrix.shape[1], sigma_beta**-2.0)
     for block, component in zip(columns.blocks, components):
-        prior[block] = component.precision[0, 0]
+        prior[block] = component.precision[0, 0]  # μ_{1/σ²} of the block's Half-Cauchy of Eq. (14)
     return prior
 
 
@@ -98,7 +99,7 @@ def half_bound(columns: Columns, half: Half, sigma_beta: float) -> float:
     p, d = columns.n_free, len(mean)
     total = -0.5 * p * (LOG_2PI + 2.0 * np.log(sigma_beta))
     total -= 0.5 * (mean[:p] @ mean[:p] + np.trace(cov[:p, :p])) / sigma_beta**2
-    total += 0.5 * d * (1.0 + LOG_2PI) - 0.5 * half.log_det
+    total += 0.5 * d * (1.0 + LOG_2PI) - 0.5 * half.log_det  # the Gaussian's entropy
     for component, moment in zip(half.components, _second_moments(columns, half.solution)):
         total += bound_terms(component, moment)
     return float(total)
@@ -107,7 +108,7 @@ def half_bound(columns: Columns, half: Half, sigma_beta: float) -> float:
 def _precision(half: Half) -> Floats:
     """Return w = E exp(-(D gamma)_i), the expected precision of each response."""
     with np.errstate(over="ignore"):
-        return np.exp(-half.m + 0.5 * half.v)
+        return np.exp(-half.m + 0.5 * half.v)  # E exp(-η) of η ~ N(m, v)
 
 
 def _squares(y: Floats, half: Half) -> Floats:
@@ -117,6 +118,7 @@ def _squares(y: Floats, half: Half) -> Floats:
 
 def bound(y: Floats, C: Columns, D: Columns, mean: Half, spread: Half, sigma_beta: float) -> float:
     """Return the variational lower bound of ln p(y)."""
+    # E log N(y; ν, exp(γ)) of Eq. (12)
     data = -0.5 * (LOG_2PI + spread.m + _squares(y, mean) * _precision(spread)).sum()
     return float(data) + half_bound(C, mean, sigma_beta) + half_bound(D, spread, sigma_beta)
 
@@ -174,8 +176,10 @@ def fit_mean_and_variance(
     while len(trace) <= max_iter and not converged:
         w = _precision(spread)
         prior = prior_precision(C, mean.components, sigma_beta)
+        # the conjugate half: Σ_ν = (Cᵀ diag(w) C + M)⁻¹, μ_ν = Σ_ν Cᵀ(w ∘ y)
         found = solved(C, w, w * y, prior, mean.components)
         mean = found if found is not None else mean
+        # Eq. (7) for the log-variance, with w of the old q(γ) in both lines.
         w_r = _squares(y, mean) * w
         wanted = (
             0.5 * w_r,  # -E l''
@@ -185,6 +189,7 @@ def fit_mean_and_variance(
         length, accepted = 1.0, None
         for _ in range(HALVINGS):
             now = (spread.h, spread.t, spread.prior)
+            # Natural parameters of both are linear in (h, t, M): so is a damped step.
             mixed = [(1.0 - length) * old + length * new for old, new in zip(now, wanted)]
             trial = solved(D, mixed[0], mixed[1], mixed[2], spread.components)
             if trial is not None:

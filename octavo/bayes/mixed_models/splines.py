@@ -50,6 +50,7 @@ def roughness(knots: Floats) -> Floats:
     breaks = np.unique(knots)
     omega = np.zeros((size, size))
     for left, right in pairwise(breaks):
+        # Simpson's rule, exact for the square of a straight line
         for point, weight in ((left, 1.0), (0.5 * (left + right), 4.0), (right, 1.0)):
             # The last interval is half open: evaluate just inside it.
             at = second(min(point, np.nextafter(1.0, 0.0)))
@@ -63,10 +64,12 @@ def spline_basis(x: Floats, n_basis: int) -> SplineBasis:
     low, high = float(seen[0]), float(seen[-1])
     if not high > low:
         return SplineBasis(low, high, np.zeros(0), np.zeros((0, 0)))
+    # knots at quantiles of distinct values
     inner = np.quantile((seen - low) / (high - low), np.linspace(0, 1, n_basis)[1:-1])
     knots = np.concatenate([np.zeros(4), inner, np.ones(4)])
     values, vectors = np.linalg.eigh(roughness(knots))
     # On [0, 1] the roughness is that on the feature's own scale times its range cubed.
+    # the two flat directions, straight lines, go
     turn = vectors[:, 2:] / np.sqrt(values[2:]) * (high - low) ** 1.5
     return SplineBasis(low, high, knots, turn)
 
@@ -81,7 +84,7 @@ def spline_columns(basis: SplineBasis, x: Floats) -> Floats:
     beyond = at - inside
     if beyond.any():
         slopes = BSpline(basis.knots, np.eye(len(basis.knots) - 4), 3).derivative(1)(inside)
-        B = B + beyond[:, None] * slopes
+        B = B + beyond[:, None] * slopes  # linear beyond the ends, as natural splines are
     return B @ basis.turn
 
 

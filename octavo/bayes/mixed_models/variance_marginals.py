@@ -91,7 +91,7 @@ def variance_marginal(
     """
     component = state.components[which]
     shape, rate = component.inverse_gammas[:, 0]
-    centre = float(np.log(rate / shape))
+    centre = float(np.log(rate / shape))  # where q(σ²) is, on the log scale
     last = [state]
 
     def log_density(log_variance: float) -> float:
@@ -114,12 +114,15 @@ def variance_marginal(
         )
         last[0] = run.state
         prior = log_half_cauchy(np.array(variance), component.spread)
+        # Algorithm 1's bound of ln p(y | σ²), the prior, dσ² / d ln σ²
         return run.state.lower_bound + float(prior) + log_variance
 
+    # ln σ² has the variance ψ'(shape) under q
     nodes, heights = spread_outwards(
         log_density, centre, 0.75 * float(np.sqrt(polygamma(1, shape)))
     )
     fine = np.linspace(nodes[0], nodes[-1], 2001)
     curve = CubicSpline(nodes, heights)(fine)
     variances = np.exp(fine)
+    # back from the log variance to the variance
     return Marginal(variances, np.exp(curve - curve.max()) / variances, "profile")

@@ -31,12 +31,14 @@ def memberships(sticks: Floats) -> Floats:
     n = len(sticks)
     before = np.cumprod(1.0 - sticks, axis=1)
     ones = np.ones((n, 1))
+    # σ(g_k) ∏_{j<k} (1 - σ(g_j)) of Section 2.1
     return np.hstack([sticks, ones]) * np.hstack([ones, before])
 
 
 def log_weights(log_yes: Floats, log_no: Floats) -> Floats:
     """Return the expected log weights (n, K) of the atoms at each place."""
     zeros = np.zeros((len(log_yes), 1))
+    # log σ(g_k) + Σ_{j<k} log(1 - σ(g_j)); nothing for the last atom
     return np.hstack([log_yes, zeros]) + np.hstack([zeros, np.cumsum(log_no, axis=1)])
 
 
@@ -56,6 +58,7 @@ def categorical_step(scores: Floats, log_yes: Floats, log_no: Floats) -> tuple[F
         The log of the sum.
     """
     logits = scores + log_weights(log_yes, log_no)
+    # log Σ_k exp of the logits: the bound with q(c_n) at its best
     local = logsumexp(logits, axis=1)
     return np.exp(logits - local[:, None]), local
 
@@ -84,14 +87,17 @@ def bernoulli_step(
     following = scores[:, -1]
     for k in range(n_gates - 1, -1, -1):
         later[:, k] = following
+        # the mean score if stick k says no
         following = sticks[:, k] * scores[:, k] + (1.0 - sticks[:, k]) * following
     new = np.empty_like(sticks)
     before = np.ones(len(sticks))
     for k in range(n_gates):
+        # <ρ_nk> of Appendix A: log_yes - log_no is <g>, by Eq. (9)
         logit = log_yes[:, k] - log_no[:, k] + before * (scores[:, k] - later[:, k])
         new[:, k] = np.clip(expit(logit), SMALLEST, 1.0 - SMALLEST)
-        before = before * (1.0 - new[:, k])
+        before = before * (1.0 - new[:, k])  # only points that no earlier stick took feel stick k
     rest = 1.0 - new
+    # E log p(z | g) and the entropy of q(z)
     gates = new * log_yes + rest * log_no - xlogy(new, new) - xlogy(rest, rest)
     return new, (memberships(new) * scores).sum(axis=1) + gates.sum(axis=1)
 
@@ -100,4 +106,5 @@ def gate_probabilities(g: Floats) -> Floats:
     """Return π_k(s) = σ(g_k) ∏_{j<k} (1 - σ(g_j)) from gates (n, K - 1); rows sum to one."""
     log_yes, log_no = -np.logaddexp(0.0, -g), -np.logaddexp(0.0, g)
     weights = np.exp(log_weights(log_yes, log_no))
+    # rounding alone keeps the sum from one
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))

@@ -76,6 +76,7 @@ class Mixture:
         """Return with which weight points say yes and no to each gate."""
         if sticks is not None:
             return sticks, 1.0 - sticks
+        # ξ_nk says yes, Σ_{l>k} ξ_nl no: the weights of Eq. (8)
         return resp[:, :-1], later_mass(resp)[:, 1:]
 
     def begin(self, resp: Floats) -> Params:
@@ -100,8 +101,9 @@ class Mixture:
 
     def maximize(self, params: Params, resp: Floats) -> Params:
         """Update atoms and gates given memberships."""
-        atoms = self.observations.update(self.tables, resp)
+        atoms = self.observations.update(self.tables, resp)  # q(θ_k), weighted by <ξ_nk>
         yes, no = self.votes(resp, params.sticks)
+        # q(w), q(λ) and ψ_k
         gating = self.fitter.step(params.gating, yes, no, choose=self.chooses(params))
         return Params(atoms, gating, params.turn + 1, params.sticks)
 
@@ -118,6 +120,7 @@ class Mixture:
         scores = self.observations.scores(params.atoms, self.tables)
         resp, local, sticks = self.local(params, scores)
         total = float(local.sum()) + params.gating.bound
+        # Eq. (6)
         return total - float(self.observations.divergences(params.atoms).sum()), (resp, sticks)
 
     def turn_once(self, params: Params, found: Any) -> Params:
@@ -186,6 +189,7 @@ def gate_costs(mixture: Mixture, run: Climb) -> float:
     yes, no = mixture.votes(resp, sticks)
     log_yes, log_no = gating.log_sigmoids()
     bounds = np.array([gate.bound for gate in gating.gates])
+    # at least zero: no gate explains its points better than certainty
     misfit = -float((yes * log_yes).sum() + (no * log_no).sum())
     return misfit + float((bounds.max() - bounds).sum())
 
@@ -220,6 +224,7 @@ def merged(mixture: Mixture, run: Climb) -> Climb | None:
             moved[:, into] += moved[:, empty]
             moved[:, empty] = 0.0
             sticks = None if run.expectations[1] is None else sticks_of(moved)
+            # turn 0: the widths are looked at anew
             trial = mixture.maximize(run.params._replace(sticks=sticks, turn=0), moved)
             found = mixture.run(trial, TRIAL_STEPS, 0.0, None)
             if found.objective > run.objective + GAIN:
@@ -254,7 +259,7 @@ def ascend(
     if mixture.inference == "sample":
         first = mixture.run(params, max(1, min(SAMPLED, max_iter - FROZEN)), -1.0, progress)
         params, n_before, trace = first.params, first.n_iter, first.trace[:-1]
-        mixture.set_choose(False)
+        mixture.set_choose(False)  # Eq. (6) need not rise while widths are drawn
     run = settle(mixture, params, max(1, max_iter - n_before), COARSE * tol, progress)
     run = run._replace(n_iter=run.n_iter + n_before, trace=np.concatenate([trace, run.trace]))
     for fineness in (COARSE, 1.0):

@@ -30,12 +30,14 @@ class Gating(NamedTuple):
 
     def log_sigmoids(self) -> tuple[Floats, Floats]:
         """Return bounds of E log σ(g) and E log σ(-g), (n, K - 1) each."""
+        # Eq. (7): at this η its quadratic term is zero, which print adds before Eq. (10)
         return expected_log_sigmoid(self.first, self.second)
 
 
 def moments(rows: Floats, coef: Floats, cov: Floats) -> tuple[Floats, Floats]:
     """Return E w'x and E (w'x)² of each row."""
     mean = rows @ coef
+    # η² = xᵀ <w wᵀ> x, the η at which Eq. (7) is tightest
     return mean, np.einsum("ij,ij->i", rows @ cov, rows) + mean**2
 
 
@@ -89,6 +91,7 @@ class GateFitter:
             if choose and self.inference == "map":
                 widths[k], gate = self._best(gate, widths[k], yes[:, k], no[:, k], around)
             rows = self.bank.rows(widths[k])
+            # η from before the step, as the bound needs to rise
             gates[k] = self.prior.step(rows, weights, yes[:, k], around, gate.hyper)
             first[:, k], second[:, k] = moments(rows, gates[k].coef, gates[k].cov)
         return Gating(tuple(gates), widths, first, second)
@@ -96,11 +99,13 @@ class GateFitter:
     def _score(self, gate: Gate, j: int, yes: Floats, no: Floats) -> float:
         """Return Eq. (8): the bound of the gate's log likelihood with width j."""
         log_yes, log_no = expected_log_sigmoid(*moments(self.bank.rows(j), gate.coef, gate.cov))
+        # Eq. (8): yes holds <ξ_nk>, no holds Σ_{l>k} <ξ_nl>, and Eq. (9) gives log(1 - σ)
         return float(yes @ log_yes + no @ log_no)
 
     def _sampled(self, gate: Gate, yes: Floats, no: Floats) -> int:
         """Draw a width by its probability given q(w) (Section 4.2)."""
         scores = np.array([self._score(gate, j, yes, no) for j in range(self.bank.psi.size)])
+        # Eq. (8), its prior uniform over the library
         return int(self.rng.choice(scores.size, p=softmax(scores)))
 
     def _idle(self, gate: Gate, j: int, yes: Floats, no: Floats) -> Gate:

@@ -69,7 +69,7 @@ def local_start(labels: Indices, features: Floats, n_components: int, n_atoms: i
         far = ((features[lost][:, None, :] - means) ** 2).sum(axis=2)
         local[lost] = far.argmin(axis=1)
     usage = np.full((n_components, n_atoms), (1.0 - SURE) / n_atoms)
-    usage[np.arange(kept.size), kept] += SURE
+    usage[np.arange(kept.size), kept] += SURE  # u_mkl: each stick is nearly sure of its atom
     usage[kept.size :] = 1.0 / n_atoms
     return smoothed(local, n_components), usage
 
@@ -285,6 +285,7 @@ default="gaussian"
         self._n_coords = n_coords
         self.resp_ = [resp for resp, _ in run.expectations]
         self.stick_atoms_ = params.usage
+        # Σ_k ξ_mnk u_mkl
         self.atom_proba_ = [r @ u for r, u in zip(self.resp_, params.usage, strict=True)]
         self.labels_ = [p.argmax(axis=1) for p in self.atom_proba_]
         self.active_atoms_ = np.unique(np.concatenate(self.labels_))
@@ -344,7 +345,7 @@ default="gaussian"
             )
         places = check_coords(coords, n_columns=self._n_coords[data_set])
         sticks = gate_probabilities(self._gate_moments(data_set, places)[0])
-        return np.asarray(sticks @ self.stick_atoms_[data_set])
+        return np.asarray(sticks @ self.stick_atoms_[data_set])  # Σ_k π_mk(s) u_mkl
 
     def predict(self, list_of_X: Any, list_of_coords: Any = None) -> list[Indices]:
         """Return the most probable atom of new points of the same data sets.
@@ -375,6 +376,7 @@ default="gaussian"
             scores = self._observations.scores(self._atoms, self._observations.tables(blocks))
             u = self.stick_atoms_[m]
             log_yes, log_no = expected_log_sigmoid(*self._gate_moments(m, where))
+            # Appendix A with q of atoms and gates held
             resp, _ = categorical_step(scores @ u.T, log_yes, log_no)
             out.append((resp @ u).argmax(axis=1))
         return out

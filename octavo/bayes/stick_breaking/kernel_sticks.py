@@ -55,6 +55,7 @@ class Places(NamedTuple):
 def stick_logs(squares: Floats, psi: float, stick: float) -> tuple[Floats, Floats]:
     """Return log V K and log(1 - V K) for squared distances."""
     log_kernel = squares / -psi
+    # V K and 1 - V K of Eq. (2)
     return np.log(stick) + log_kernel, np.log1p(-stick * np.exp(log_kernel))
 
 
@@ -65,6 +66,7 @@ def best_place(
     near = yes @ squares
     best = (-np.inf, 0, 0)
     for j, width in enumerate(psi):
+        # Σ ξ_nk log K + Σ_n Σ_{l>k} ξ_nl log(1 - V K), for every centre at once
         value = near / -width + no @ np.log1p(-stick * np.exp(squares / -width))
         i = int(value.argmax())
         if value[i] > best[0]:
@@ -77,6 +79,7 @@ def best_stick(kernel: Floats, yes: Floats, no: Floats, alpha: float) -> float:
     total = float(yes.sum())
 
     def slope(v: float) -> float:
+        # the derivative falls in V wherever α ≥ 1: one root
         return total / v - float((no * kernel / (1.0 - v * kernel)).sum()) - (alpha - 1) / (1 - v)
 
     low, high = 1e-9, LARGEST
@@ -237,6 +240,7 @@ default="gaussian"
         def expect(params: Places) -> tuple[float, Any]:
             scores = self._observations.scores(params.atoms, tables)
             resp, local = categorical_step(scores, params.log_yes, params.log_no)
+            # log Beta(V; 1, α), at the mode and not integrated out
             prior = (self.alpha - 1.0) * np.log1p(-params.sticks) + np.log(self.alpha)
             divergence = self._observations.divergences(params.atoms).sum()
             return float(local.sum() + prior.sum() - divergence), resp
@@ -270,6 +274,7 @@ default="gaussian"
         sticks = np.full(n_sticks, 0.5) if old is None else old.sticks.copy()
         log_yes, log_no = np.empty((2, n, n_sticks))
         for k in range(n_sticks):
+            # coordinate ascent: the place at the last V, then V at that place
             i, j = best_place(squares, psi, sticks[k], resp[:, k], after[:, k])
             kernel = np.exp(squares[:, i] / -psi[j])
             sticks[k] = best_stick(kernel, resp[:, k], after[:, k], self.alpha)
@@ -374,4 +379,5 @@ default="gaussian"
         """
         check_is_fitted(self)
         places = check_coords(coords, n_columns=self._n_coords)
+        # V_k K(s, Γ_k; ψ) ∏_{l<k} (1 - V_l K(s, Γ_l; ψ)), Eq. (2)
         return np.asarray(np.exp(log_weights(*self._logs(places))))

@@ -102,6 +102,7 @@ def spread_places(places: Floats, n: int) -> Floats:
     picked = [int(((places - places.mean(axis=0)) ** 2).sum(axis=1).argmin())]
     near = ((places - places[picked[0]]) ** 2).sum(axis=1)
     while len(picked) < n:
+        # farthest first: no two centres close together before all is covered
         picked.append(int(near.argmax()))
         near = np.minimum(near, ((places - places[picked[-1]]) ** 2).sum(axis=1))
     return np.asarray(places[np.sort(picked)])
@@ -148,6 +149,7 @@ def _default_lengths(coords: Floats, centers: Floats) -> Floats:
     np.fill_diagonal(distances, np.inf)
     near = distances.min(axis=1)
     low = 2.0 * float(np.median(near[near > 0])) if (near > 0).any() else high
+    # lengths from neighbouring centres' to half the extent; ψ is their square
     return np.geomspace(low, high, N_WIDTHS) if high > low else np.array([low])
 
 
@@ -175,7 +177,7 @@ class KernelBank:
         if found is None:
             found = np.empty((self.n_points, self.n_columns))
             found[:, 0] = 1.0
-            np.exp(self.squares / -self.psi[j], out=found[:, 1:])
+            np.exp(self.squares / -self.psi[j], out=found[:, 1:])  # K(s, ŝ_i; ψ) of Eq. (3)
             if self._keep:
                 self._kept[j] = found
         return found

@@ -302,6 +302,7 @@ default="gaussian"
 
     def _keep(self, best: dict[int, Climb], n_columns: int) -> None:
         """Store the truncation level with the largest reduced bound."""
+        # p(λ)'s constant grows with the number of gates, whatever the data say
         constant = self._prior.normalizer(n_columns)
         shift = len(next(iter(best.values())).expectations[0]) * self._observations.log_unit
         self.truncation_bounds_ = {
@@ -371,7 +372,7 @@ default="gaussian"
         log_yes, log_no = expected_log_sigmoid(*self._gate_moments(places))
         if self.allocation == "categorical":
             return categorical_step(scores, log_yes, log_no)
-        sticks = 1.0 / (1.0 + np.exp(log_no - log_yes))
+        sticks = 1.0 / (1.0 + np.exp(log_no - log_yes))  # σ(<g>), by Eq. (9)
         for _ in range(STICK_PASSES):
             sticks, local = bernoulli_step(scores, log_yes, log_no, sticks)
         return memberships(sticks), local

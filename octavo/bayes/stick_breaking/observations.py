@@ -193,15 +193,19 @@ def _gaussian_prior(X: Floats, near: Indices, full: bool) -> GaussianWishart | G
     d = X.shape[1]
     flat = np.ptp(X, axis=0) == 0.0
     steps = X - X[near]
+    # half the mean square of a difference of neighbours: nothing of what varies slowly
     total, noise = X.T @ X / len(X), 0.5 * steps.T @ steps / len(X)
     for S in (total, noise):  # collinear and constant columns have a density too
         S.flat[:: d + 1] += RIDGE + flat
     if not full:
         total, noise = np.diag(np.diagonal(total)), np.diag(np.diagonal(noise))
+    # the mean's prior is as wide as the data, in units of the noise
     beta = np.array([min(1.0, d / float(np.trace(np.linalg.solve(noise, total))))])
     zero = np.zeros((1, d))
     if not full:
+        # three degrees of freedom, so that the expected variance exists
         return GaussianGamma(zero, beta, np.array([3.0]), 3.0 * np.diagonal(noise)[None])
+    # d + 2 is the least for which an inverse Wishart has a mean
     return GaussianWishart(zero, beta, np.array([d + 2.0]), (d + 2.0) * noise[None])
 
 
@@ -229,11 +233,13 @@ class Observations:
             else:
                 self.units.append(None)
                 size = int(table.max()) + 1 if kind == "categorical" else table.shape[1]
+                # Section 5.3: 1 / (number of symbols)
                 self.priors.append(Dirichlet(np.full((1, size), 1.0 / size)))
 
     @property
     def log_unit(self) -> float:
         """What a row's log density in the user's units has more than in standardised ones."""
+        # the Jacobian of standardising
         return -sum(float(np.log(unit[1]).sum()) for unit in self.units if unit is not None)
 
     def tables(self, blocks: list[Block]) -> list[Any]:
@@ -276,6 +282,7 @@ class Observations:
     def evidences(self, tables: list[Any], weights: Floats) -> Floats:
         """Return the log evidence of the rows weighted by each column, as one atom each."""
         atoms = self.update(tables, weights)
+        # E log p(rows) - KL is the evidence, since q is the exact posterior
         return (weights * self.scores(atoms, tables)).sum(axis=0) - self.divergences(atoms)
 
     def describe(self, atoms: list[Any]) -> Any:
@@ -283,7 +290,7 @@ class Observations:
         out = []
         for q, unit in zip(atoms, self.units, strict=True):
             if unit is not None:
-                covariances = q.covariances() * unit[1] ** 2
+                covariances = q.covariances() * unit[1] ** 2  # back from standard units
                 if covariances.ndim == 3:
                     covariances = q.covariances() * unit[1][:, None] * unit[1]
                 out.append(
@@ -305,6 +312,7 @@ class Observations:
             if kind == "gaussian":
                 roots = np.linalg.cholesky(q.covariances())
                 noise = rng.standard_normal((len(labels), q.mean.shape[1]))
+                # N(m_k, (ν_k W_k)⁻¹)
                 drawn = q.mean[labels] + np.einsum("nij,nj->ni", roots[labels], noise)
                 out.append(unit[0] + unit[1] * drawn)
             elif kind == "diag":

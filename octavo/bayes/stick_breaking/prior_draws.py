@@ -76,11 +76,11 @@ def sample_lsbp_prior(
     bank = KernelBank(places, centers, width_library(bandwidths, "squared", places, centers))
     g = np.empty((len(places), int(n_components) - 1))
     for k in range(g.shape[1]):
-        nu = rng.beta(*NU_PRIOR)
+        nu = rng.beta(*NU_PRIOR)  # ν ~ Beta(1, 10), as in Figure 2
         w = rng.normal(0.0, weight_scale, bank.n_columns)
-        w[1:] *= rng.random_sample(len(centers)) < nu
-        g[:, k] = bank.rows(int(rng.randint(bank.psi.size))) @ w
-    weights = gate_probabilities(g)
+        w[1:] *= rng.random_sample(len(centers)) < nu  # spike-and-slab: the bias always counts
+        g[:, k] = bank.rows(int(rng.randint(bank.psi.size))) @ w  # Eq. (3)
+    weights = gate_probabilities(g)  # π_k(s) of Section 2.1
     u = rng.random_sample((len(places), 1))
     labels = (np.cumsum(weights, axis=1) < u).sum(axis=1).clip(max=weights.shape[1] - 1)
     return labels, weights

@@ -84,6 +84,7 @@ class SharedMixture:
 
     def atom_weights(self, resps: list[Floats], usage: Floats) -> Floats:
         """Return with which weight each row belongs to each atom (n, L)."""
+        # Σ_k <ξ_mnk> u_mkl: the atoms' weights of Appendix A
         return np.concatenate([resp @ u for resp, u in zip(resps, usage, strict=True)])
 
     def begin(self, resps: list[Floats], usage: Floats) -> Shared:
@@ -98,10 +99,12 @@ class SharedMixture:
     def _maximize(self, params: Shared, resps: list[Floats]) -> Shared:
         """Update atoms, weights of atoms, then atoms of sticks, then gates."""
         weights = self.atom_weights(resps, params.usage)
-        atoms = self.observations.update(self.tables, weights)
+        atoms = self.observations.update(self.tables, weights)  # q(θ_l)
+        # q of the library's sticks and their concentration, with Σ_{m,k} u_mkl
         sticks = params.sticks.update(params.usage.sum(axis=(0, 1)), CONCENTRATION)
         scores = self.observations.scores(atoms, self.tables)
         prior = sticks.expected_log_weights()
+        # u_mkl: the stick's expected log weight + Σ_n ξ_mnk E log p(y_mn | θ_l)
         usage = np.stack(
             [
                 softmax(prior + resp.T @ scores[part], axis=1)
@@ -122,11 +125,13 @@ class SharedMixture:
         for task, one, u, part in zip(
             self.tasks, params.tasks, params.usage, self.slices, strict=True
         ):
+            # Σ_l u_mkl E log p(y_mn | θ_l) is the score of stick k
             resp, local, sticks = task.local(one, scores[part] @ u.T)
             total += float(local.sum()) + one.gating.bound
             found.append((resp, sticks))
         usage = params.usage
-        total += float((usage @ params.sticks.expected_log_weights()).sum())
+        total += float((usage @ params.sticks.expected_log_weights()).sum())  # E log p(t | β)
+        # entropy of q(t), and KL of q(β) and of the concentration
         total -= float(xlogy(usage, usage).sum()) + params.sticks.divergence(CONCENTRATION)
         return total - float(self.observations.divergences(params.atoms).sum()), found
 

@@ -56,7 +56,9 @@ def kl_similarity(histograms: Any, smoothing: float = 1e-2) -> Floats:
     if not 0.0 <= smoothing <= 1.0:
         raise ValueError(f"Smoothing must be between 0 and 1; got {smoothing}.")
     p = _histograms(histograms)
+    # so that an atom that one set never uses leaves the divergence finite
     p = (1.0 - smoothing) * p + smoothing / p.shape[1]
+    # exp(-KL) of two histograms of atoms (Section 5.4)
     return np.asarray(np.exp(-rel_entr(p[:, None, :], p[None, :, :]).sum(axis=2)))
 
 

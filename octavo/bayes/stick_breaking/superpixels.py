@@ -84,6 +84,7 @@ def texture_responses(grey: Floats) -> Floats:
         ]
         size = np.hypot(across, down)
         blob = second[0] + second[1]
+        # the difference of the Hessian's eigenvalues: the same however the image is turned
         bar = np.hypot(second[0] - second[1], 2.0 * second[2])
         out += [
             size,
@@ -166,6 +167,7 @@ class SuperpixelFeatures(SoundEstimator):
                 hsv = color.rgb2hsv(image)
                 angle = 2.0 * np.pi * hsv[:, :, 0]
                 circle = np.stack([np.cos(angle), np.sin(angle)], axis=2)
+                # hue is an angle; colours without saturation have none
                 out.append(circle * hsv[:, :, 1:2])
             else:
                 out.append(texture_responses(color.rgb2gray(image)))
@@ -232,6 +234,7 @@ class SuperpixelFeatures(SoundEstimator):
         blocks = []
         for channels, words in zip(self._channels(image), self.codebooks_, strict=True):
             pixels = channels.reshape(-1, channels.shape[2])
+            # ‖pixel - word‖² but for the pixel's own part
             codes = ((words**2).sum(axis=1) - 2.0 * pixels @ words.T).argmin(axis=1)
             table = np.bincount(flat * len(words) + codes, minlength=n * len(words))
             blocks.append(table.reshape(n, len(words)).astype(np.float64))

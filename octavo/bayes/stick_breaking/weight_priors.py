@@ -46,18 +46,20 @@ class StudentT:
 
     def step(self, X: Floats, weights: Floats, targets: Floats, second: Floats, hyper: Any) -> Gate:
         """Return the gate after one update of q(w), then of q(λ) (Appendix A)."""
-        shape = self.a0 + 0.5
+        shape = self.a0 + 0.5  # ã of Appendix A
         heavy = weights > LIGHT
         if not heavy.all():
             X, weights, targets, second = (part[heavy] for part in (X, weights, targets, second))
+        # Γ_k and m_k, at η of the last gate
         mean, cov, log_det = logistic_normal_step(X, weights, targets, second, shape / hyper)
         moment = np.diagonal(cov) + mean**2
-        rate = self.b0 + 0.5 * moment
+        rate = self.b0 + 0.5 * moment  # b̃_ki = b_0 + ½ <w_ki²>
         log_lambda, lam = digamma(shape) - np.log(rate), shape / rate
-        bound = (
+        # E log p(λ)
+        bound = (  # E log p(w | λ)
             0.5 * (log_lambda - LOG_2PI - lam * moment).sum()
             + self.normalizer(mean.size) + ((self.a0 - 1.0) * log_lambda - self.b0 * lam).sum()
-            + 0.5 * (mean.size * (1.0 + LOG_2PI) + log_det)
+            + 0.5 * (mean.size * (1.0 + LOG_2PI) + log_det)  # entropies of q(w) and of q(λ)
             + (shape - np.log(rate) + gammaln(shape) + (1.0 - shape) * digamma(shape)).sum()
         )  # fmt: skip
         return Gate(mean, cov, float(bound), rate)
@@ -82,14 +84,16 @@ class SpikeSlab:
     def step(self, X: Floats, weights: Floats, targets: Floats, second: Floats, hyper: Any) -> Gate:
         """Return the gate after one pass over its coefficients, then q(λ) and q(ν)."""
         inside, mean, var, (lam, log_lambda), odds = hyper
+        # 2 f(η) x xᵀ weighted, of Eq. (7)
         Z = X * np.sqrt(2.0 * weights * half_curvature(np.sqrt(second)))[:, None]
-        A, right = Z.T @ Z, X.T @ (targets - 0.5 * weights)
+        A, right = Z.T @ Z, X.T @ (targets - 0.5 * weights)  # Σ (ρ_nk - ½) x_nk
         inside, mean = inside.copy(), mean.copy()
         var = 1.0 / (np.diagonal(A) + lam)
         used = inside * mean
         for i in range(mean.size):  # w_i given the others: slab, then how probable the slab is
             mean[i] = var[i] * (right[i] - A[i] @ used + A[i, i] * used[i])
-            if i:
+            if i:  # the bias is always in the slab
+                # log odds of the slab: ν, and the Gaussian integral over w_i
                 inside[i] = expit(
                     odds + 0.5 * (np.log(var[i]) + log_lambda + mean[i] ** 2 / var[i])
                 )
@@ -105,16 +109,17 @@ class SpikeSlab:
         log_nu, log_not = digamma(yes) - digamma(yes + no), digamma(no) - digamma(yes + no)
         s = np.clip(inside[1:], 1e-300, 1.0)
         out = np.clip(1.0 - inside[1:], 1e-300, 1.0)
-        bound = (
+        # E log p(z | ν), and the entropy of z
+        bound = (  # E log p(w) + entropy, the slab alone: a spike costs nothing
             0.5 * float(inside @ (log_lambda - lam * moment + 1.0 + np.log(var)))
             + float((s * (log_nu - np.log(s)) + out * (log_not - np.log(out))).sum())
             + betaln(yes, no) - betaln(*NU_PRIOR)
-            + (NU_PRIOR[0] - yes) * log_nu + (NU_PRIOR[1] - no) * log_not
+            + (NU_PRIOR[0] - yes) * log_nu + (NU_PRIOR[1] - no) * log_not  # E log p(ν) - E log q(ν)
             + self.normalizer(mean.size) + (self.a0 - 1.0) * log_lambda - self.b0 * lam
             + shape - np.log(rate) + gammaln(shape) + (1.0 - shape) * digamma(shape)
         )  # fmt: skip
         used = inside * mean
-        cov = np.diag(inside * moment - used**2)
+        cov = np.diag(inside * moment - used**2)  # Var(z w) = s E w² - (s E w)²
         return Gate(
             used, cov, float(bound), (inside, mean, var, (lam, log_lambda), log_nu - log_not)
         )

@@ -200,6 +200,7 @@ def _linear(chain: _Chains) -> tuple[Any, Floats, bool]:
     """Return exp(trans - shift), the shift of each step, and whether no entry is tiny."""
     scores = chain.scores
     flat = scores.reshape(scores.shape[0], math.prod(scores.shape[1:]))
+    # each step's largest transition is taken out, and comes back as a sum of shifts
     shift = flat.max(axis=1) if flat.shape[1] else np.zeros(flat.shape[0])
     shift = np.where(shift > -np.inf, shift, 0.0)
     linear = np.exp(scores - shift.reshape(-1, *[1] * (scores.ndim - 1)))
@@ -238,6 +239,7 @@ def _prepared(
     """Return what sums over paths take, with exp(nodes - largest of the position) in rows."""
     linear, shift, safe = _linear(chain)
     tops = np.empty(rows.shape[0])
+    # largest node of each position too: no exponential overflows
     below_top(chain.nodes, rows, tops)
     np.exp(rows, out=rows)
     return chain.start, linear, chain.trans, shift, safe, chain.nodes, ptr, tops, rows
@@ -348,6 +350,7 @@ def _room(longest: int, shape: tuple[int, ...], max_bytes: int) -> tuple[Floats,
     """
     steps = max(1, longest - 1)
     fits = (steps + 1) * math.prod(shape) * 8 <= max_bytes
+    # blocks of √T positions: scores of a block and of each block's first are kept
     block = steps if fits else math.isqrt(steps) + 1
     return np.empty((block + 1, *shape)), np.empty((-(-steps // block), *shape))
 

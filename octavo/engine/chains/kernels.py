@@ -66,6 +66,7 @@ def _push_either(trans, s, rows, n, out):
 
         def dense(trans, s, rows, n, out):
             K = out.shape[0]
+            # one sum in a register, or rows of vectors where there are many states
             if K <= _NARROW:
                 for j in range(K):
                     total = 0.0
@@ -227,7 +228,7 @@ def _log_into(trans, s, j, rows, n):
         return top
     for m in range(edge_degree(trans, j)):
         i, score, _ = edge_between(trans, s, j, m)
-        total += math.exp(rows[n, i] + score - top)
+        total += math.exp(rows[n, i] + score - top)  # the largest first: every term at most one
     return top + math.log(total)
 
 
@@ -273,6 +274,7 @@ def _score_between(trans, s, i, j):
 def score_paths(start, trans, varies, nodes, ptr, states, scores):
     """Fill scores with the score of each sequence's path."""
     for q in range(ptr.shape[0] - 1):
+        # log p(s_1) + log f(x_1), then transitions and emissions in turn
         total = start[states[ptr[q]]] + nodes[ptr[q], states[ptr[q]]]
         for n in range(ptr[q] + 1, ptr[q + 1]):
             s = n - q - 1 if varies else 0
@@ -329,6 +331,7 @@ def _filter_scaled(start, linear, shift, safe, nodes, step, tops, exact, rows):
         total, least = 0.0, np.inf
         for j in range(K):
             if pushed[j] > 0.0 and nodes[t, j] > -np.inf:
+                # α_t(j) = f_j(x_t) Σ_i α_{t-1}(i) p_ij, normalised at each position
                 rows[t, j] *= pushed[j]
                 least = min(least, rows[t, j])
                 total += rows[t, j]
@@ -336,14 +339,14 @@ def _filter_scaled(start, linear, shift, safe, nodes, step, tops, exact, rows):
                 rows[t, j] = 0.0
         if least == np.inf:
             return -np.inf, True
-        lost = not least > TINY * total
+        lost = not least > TINY * total  # what lies below TINY of the whole may have lost digits
         if lost and (exact or total < TINY):
             return 0.0, False
         inverse = 1.0 / total
         for j in range(K):
             rows[t, j] *= inverse
         log_z += tops[t]
-        product *= total
+        product *= total  # log Z is the sum of the logs of all normalisers
         if product < 1e-150 or product > 1e150:
             log_z += math.log(product)
             product = 1.0
@@ -363,15 +366,17 @@ def _smooth_scaled(linear, varies, step, rows, exact, pairs, kind, path):
         s = step + t - 1 if varies else 0
         _push(linear, s, rows, t - 1, pushed)
         for j in range(K):
+            # p_t(j | x) / P(s_t = j | x up to t - 1): the scaled β_t(j) f_j(x_t)
             ratio[j] = rows[t, j] / pushed[j] if rows[t, j] > 0.0 else 0.0
         _pull(linear, s, ratio, pulled)
         if kind == ALONG:
             weight = max(0.0, _score_between(linear, s, path[t - 1], path[t]))
+            # ξ along a path: α_{t-1}(i) p_ij ratio(j)
             pairs[step + t - 1, 0] = rows[t - 1, path[t - 1]] * weight * ratio[path[t]]
         elif kind != NO_PAIRS:
             _add_pairs(linear, s, rows, t - 1, ratio, pairs, step + t - 1 if kind == EACH else 0)
         total = 0.0
-        for i in range(K):
+        for i in range(K):  # p_{t-1}(i | x) = P(s_{t-1} = i | x up to t - 1) Σ_j p_ij ratio(j)
             joint = rows[t - 1, i] * pulled[i]
             if exact and joint < 1e-290 and rows[t - 1, i] > 0.0 and pulled[i] > 0.0:
                 return False
@@ -398,7 +403,7 @@ def _filter_log(start, linear, trans, shift, nodes, step, rows):
             _log_push(linear, trans, shift[s], s, rows, t - 1, weight, pushed)
             for j in range(K):
                 rows[t, j] = pushed[j] + nodes[t, j]
-        top = -np.inf
+        top = -np.inf  # only the largest is taken out: the sum would cost a logarithm a position
         for j in range(K):
             top = max(top, rows[t, j])
         if top == -np.inf:
@@ -437,6 +442,7 @@ def _smooth_log(linear, trans, shift, step, rows, pairs, kind, path):
         _log_push(linear, trans, shift[s], s, rows, t - 1, weight, pushed)
         top = -np.inf
         for j in range(K):
+            # the log of the same ratio as in `_smooth_scaled`
             ratio[j] = rows[t, j] - pushed[j] if rows[t, j] > -np.inf else -np.inf
             top = max(top, ratio[j])
         for j in range(K):
@@ -610,7 +616,7 @@ def best_path(start, trans, varies, nodes, ptr, rows, kept, states, scores):
             _advance(trans, varies, mine, step, first, last, rows)
             if b < n_blocks - 1:
                 copy_row(rows[block], rows[0])
-        at = np.argmax(rows[last - first])
+        at = np.argmax(rows[last - first])  # the smallest best state: ties go to the first
         scores[q] = rows[last - first, at]
         if scores[q] == -np.inf:
             path[:] = -1
@@ -682,6 +688,7 @@ def _blend_origins(trans, s, weight, rows, n, at):
         state, factor = at[g], weight[g]
         best, where = -np.inf, 0
         for i in range(K):
+            # weight zero allows what has no transition
             score = rows[n, i, g] + (factor * trans[s, i, state] if factor != 0.0 else 0.0)
             if score > best:
                 best, where = score, i
@@ -776,6 +783,7 @@ def k_best_kernel(start, trans, varies, nodes, ptr, k, states, scores):
                 for n in range(edge_degree(trans, j)):
                     i, score, _ = edge_between(trans, s, j, n)
                     for r in range(k):
+                        # the r-th best into i, continued: later ranks cannot do better
                         candidate = delta[i, r] + score + nodes[row + t, j]
                         if not insert_best(candidate, i * k + r, new[j], back[t, j]):
                             break
@@ -802,6 +810,7 @@ def draw_paths(start, linear, trans, shift, nodes, ptr, uniforms, states):
     for q in range(ptr.shape[0] - 1):
         first, T, step = ptr[q], ptr[q + 1] - ptr[q], ptr[q] - q
         mine = rows[first : ptr[q + 1]]
+        # forward filtering, backward sampling
         log_z = _filter_log(start, linear, trans, shift, nodes[first : ptr[q + 1]], step, mine)
         if log_z == -np.inf:
             fill_table(-1, states[:, first : first + T])
@@ -816,6 +825,7 @@ def draw_paths(start, linear, trans, shift, nodes, ptr, uniforms, states):
                     s = step + t if shift.shape[0] > 1 else 0
                     for n in range(edge_degree(trans, state)):
                         i, score, _ = edge_between(trans, s, state, n)
+                        # P(s_t = i | s_{t+1}, x) ∝ α_t(i) p_{i, s_{t+1}}
                         chance[0, i] = mine[t, i] + score
                 _normalise_log(chance, 0)
                 left = uniforms[c, first + t]

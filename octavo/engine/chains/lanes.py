@@ -52,6 +52,7 @@ class GroupedEdges(NamedTuple):
         group = self.source >= K
         first = np.where(group, self.source - K, self.source)
         counts = np.where(group, self.span[first], 1)
+        # an edge out of a group stands for one out of each of its states
         origin = np.repeat(np.arange(counts.size), counts)
         within = np.arange(origin.size) - np.repeat(np.cumsum(counts) - counts, counts)
         indptr = np.concatenate([[0], np.cumsum(counts)])[self.indptr]
@@ -111,7 +112,7 @@ def _load(nodes, ptr, lanes, factor, log_z, trusted):
             if top == -np.inf:
                 trusted[q] = False
                 break
-            log_z[q] += top
+            log_z[q] += top  # log Z gets back what the factors lose
             for c in range(C):
                 below = row[c] - top
                 factor[t, c, b] = math.exp(below)
@@ -140,6 +141,7 @@ def _forward(start, edges, column, end, factor, size, alpha, inverse, least):
                 for e in range(indptr[j], indptr[j + 1]):
                     w, i = weight[e], source[e]
                     for b in range(_LANES):
+                        # α_{t-1}: single states, then sums over groups
                         sums[b] += w * alpha[t - 1, i, b]
             c = column[j]
             for b in range(_LANES):
@@ -161,6 +163,7 @@ def _forward(start, edges, column, end, factor, size, alpha, inverse, least):
             if parent[j] >= 0:
                 i = K + parent[j]
                 for b in range(_LANES):
+                    # suffixes first: a group is its state with all groups inside
                     alpha[t, i, b] += alpha[t, K + j, b]
 
 
@@ -192,7 +195,7 @@ def _backward(out, weight, parent, column, end, factor, size, alpha, inverse, ra
             for b in range(_LANES):
                 # A state that cannot be reached may have a boundless future: leave it out.
                 future = beta[j, b] if alpha[t, j, b] > 0.0 else 0.0
-                shared[t, c, b] += alpha[t, j, b] * future
+                shared[t, c, b] += alpha[t, j, b] * future  # α_t(j) β_t(j), already normalised
                 ratio[t, j, b] = future * factor[t, c, b] * inverse[t, b]
             if ends_here:
                 for b in range(size.shape[0]):
@@ -215,6 +218,7 @@ def _backward(out, weight, parent, column, end, factor, size, alpha, inverse, ra
                 for b in range(_LANES):
                     pulled[K + i, b] += pulled[k, b]
             for b in range(_LANES):
+                # what left the state itself and all groups around it
                 beta[i, b] = pulled[i, b] + pulled[K + i, b]
 
 
@@ -229,11 +233,12 @@ def _add_edges(indptr, source, weight, size, share, alpha, ratio, pairs):
                 sums[b] = 0.0
             for t in range(1, size[0]):
                 for b in range(_LANES):
+                    # Σ_t α_{t-1}(i) ratio_t(j), without the edge's own weight
                     sums[b] += alpha[t - 1, i, b] * ratio[t, j, b]
             total = 0.0
             for b in range(share.shape[0]):
                 total += share[b] * sums[b]
-            pairs[e] += weight[e] * total
+            pairs[e] += weight[e] * total  # expected uses of an edge, by shares of sequences
 
 
 @njit(cache=True)
@@ -245,7 +250,7 @@ def _log_partitions(lanes, size, inverse, least, share, log_z, trusted, own):
         trusted[q] &= least[b] > TINY and inverse[size[b] - 1, b] > 0.0
         if trusted[q]:
             own[b] = share[q]
-            product = 1.0
+            product = 1.0  # log Z = -Σ log of the inverse normalisers, in few logarithms
             for t in range(size[b]):
                 product *= inverse[t, b]
                 if product > 1e150 or product < 1e-150:
@@ -360,6 +365,7 @@ def tied_marginals(
     )
     linear, shift, in_range = zip(*(exp_in_place(x) for x in (start, edges.score, end)))
     if all(in_range):
+        # lanes of about equal length: none waits long for another
         order = np.argsort(-lengths, kind="stable")
         trusted = np.ones(n, dtype=bool)
         _tied(

@@ -103,6 +103,7 @@ def _extend(j, scores, block, enter, offset, alive, out):
         u = j - 1 - d
         for c in range(C):
             if alive[u, c]:
+                # of all segments that end here: one scale for the position
                 top = max(top, scores[u, d, c] + offset[u])
     fill_row(0.0, out)
     if top == -np.inf:
@@ -119,6 +120,7 @@ def _extend(j, scores, block, enter, offset, alive, out):
                 continue
             f = math.exp(below)
             for q in range(block[c], block[c + 1]):
+                # α(j, q) of Cuong et al. (2014), Eq. (2): segments of every length
                 out[q] += f * enter[u, q]
         if lost:
             for q in range(block[c], block[c + 1]):
@@ -147,7 +149,7 @@ def _filter(start, edges, end, scores, block, a, scale, enter, offset, alive, ex
                 return top
             scale[j] = top + math.log(total) if total > 0.0 else -np.inf
             for q in range(K):
-                if a[j, q] > 0.0:
+                if a[j, q] > 0.0:  # scaled to sum one: the scale is kept in logs
                     a[j, q] /= total
                     if a[j, q] < TINY:
                         return np.nan
@@ -160,6 +162,7 @@ def _filter(start, edges, end, scores, block, a, scale, enter, offset, alive, ex
             _gather(a[j], parent, extended)
             for k in range(K):
                 into = 0.0
+                # Σ_p α(j, p) exp(edge(p, k)): what a segment from here begins with
                 for e in range(indptr[k], indptr[k + 1]):
                     into += extended[source[e]] * weight[e]
                 enter[j, k] = into
@@ -186,6 +189,7 @@ def _smooth(start, edges, end, scores, block, a, scale, enter, offset, log_z, sh
     ahead, pulled, extended = np.empty(K), np.empty(2 * K), np.empty(2 * K)
     _normalise_future(end, a[T], 0.0, b, level, T)
     for q in range(K):
+        # P(the last segment has state q)
         ends[q] += share * a[T, q] * end[q] * math.exp(scale[T] - log_z)
     for u in range(T - 1, -1, -1):
         reach = min(L, T - u)
@@ -206,9 +210,10 @@ def _smooth(start, edges, end, scores, block, a, scale, enter, offset, log_z, sh
                 f = math.exp(below)
                 joint = 0.0
                 for q in range(block[c], block[c + 1]):
-                    ahead[q] += f * b[v, q]
+                    ahead[q] += f * b[v, q]  # β(u, q) of Eq. (3), for the next segments' sum
                     joint += enter[u, q] * b[v, q]
                 if plain and joint > 1e-150 and f > 1e-150:  # nothing on the way underflows
+                    # P(segment) = enter · exp(score) · β / Z
                     segments[u, d, c] = joint * f * factor
                 elif joint > 0.0:
                     log_p = math.log(joint) + scores[u, d, c] + offset[u] + level[v] - log_z
@@ -231,7 +236,7 @@ def _smooth(start, edges, end, scores, block, a, scale, enter, offset, log_z, sh
             for e in range(indptr[k], indptr[k + 1]):
                 worth = weight[e] * ahead[k]
                 pulled[source[e]] += worth
-                pairs[e] += f * extended[source[e]] * worth
+                pairs[e] += f * extended[source[e]] * worth  # P(edge) between segments at u
         _spread(pulled, parent, ahead)
         _normalise_future(ahead, a[u], top + shift, b, level, u)
     return True
@@ -247,6 +252,7 @@ def _normalise_future(future, past, offset, b, level, u):
     if top == 0.0:
         return
     for q in range(future.shape[0]):
+        # at most one, so that products with α stay in range
         b[u, q] = future[q] / top if past[q] > 0.0 else 0.0
     level[u] = offset + math.log(top)
 
@@ -309,6 +315,7 @@ def _log_into(trans, a, u, enter):
             top = max(top, a[u, source[e]] + score[e])
         if top > -np.inf:
             for e in range(indptr[k], indptr[k + 1]):
+                # what enters state k, the largest term taken out
                 total += math.exp(a[u, source[e]] + score[e] - top)
             top += math.log(total)
         enter[u, k] = top
@@ -328,7 +335,7 @@ def _log_out_of(trans, ahead, top, b, u):
         for e in range(indptr[k], indptr[k + 1]):
             i = source[e]
             if top[i] > -np.inf:
-                b[u, i] += math.exp(score[e] + ahead[k] - top[i])
+                b[u, i] += math.exp(score[e] + ahead[k] - top[i])  # Eq. (3) over the transitions
     for i in range(K):
         b[u, i] = top[i] + math.log(b[u, i]) if top[i] > -np.inf else -np.inf
 
@@ -347,6 +354,7 @@ def _filter_logs(start, trans, end, scores, column, a, enter):
                 top = max(top, scores[j - 1 - d, d, column[q]] + enter[j - 1 - d, q])
             if top > -np.inf:
                 for d in range(min(L, j)):
+                    # Eq. (2) in logarithms
                     total += math.exp(scores[j - 1 - d, d, column[q]] + enter[j - 1 - d, q] - top)
                 top += math.log(total)
             a[j, q] = top
@@ -382,7 +390,7 @@ def _smooth_logs(start, trans, end, scores, column, a, enter, log_z, out):
         for q in range(K):
             most, total = -np.inf, 0.0
             for d in range(reach):
-                most = max(most, scores[u, d, column[q]] + b[u + 1 + d, q])
+                most = max(most, scores[u, d, column[q]] + b[u + 1 + d, q])  # Eq. (3) in logarithms
             ahead[q] = most
             if most == -np.inf:
                 continue
@@ -440,6 +448,7 @@ def _best_segments(start, trans, end, scores, column, ptr, out):
             for q in range(K):
                 delta[j, q] = -np.inf
                 for d in range(min(L, j)):
+                    # δ of Section 2.4: the best segmentation that ends in q before j
                     worth = mine[j - 1 - d, d, column[q]] + enter[j - 1 - d, q]
                     if worth > delta[j, q]:
                         delta[j, q], length[j, q] = worth, d + 1
@@ -478,6 +487,7 @@ def _k_best_segments(start, trans, end, scores, column, ptr, k, out):
                 for d in range(min(L, j)):
                     u = j - 1 - d
                     for r in range(k):
+                        # the r-th best beginning, continued by a segment of d + 1 positions
                         worth = mine[u, d, column[q]] + enter[u, q, r]
                         if not insert_best(worth, d * k + r, delta[j, q], length[j, q]):
                             break
@@ -552,10 +562,11 @@ def _sample_segments(start, trans, end, scores, column, ptr, uniforms, out):
                     before[:] = -np.inf
                     for e in range(indptr[at], indptr[at + 1]):
                         before[source[e]] = a[j, source[e]] + score[e]
-                at = _draw(before, row[0])
+                at = _draw(before, row[0])  # the state of the last segment given what follows it
                 reach = min(L, j)
                 chance = np.empty(reach)
                 for d in range(reach):
+                    # then its length, by Eq. (2)'s own terms
                     chance[d] = mine[j - 1 - d, d, column[at]] + enter[j - 1 - d, at]
                 j -= _draw(chance, row[1]) + 1
                 place = ptr[n] + count[c, n]

@@ -26,12 +26,12 @@ class Dirichlet(NamedTuple):
 
     def update(self, counts: Any, weights: Floats) -> Dirichlet:
         """Return the posteriors given rows of counts weighted by each column of weights (n, K)."""
-        return Dirichlet(self.concentration + _product(counts.T, weights).T)
+        return Dirichlet(self.concentration + _product(counts.T, weights).T)  # α + Σ counts
 
     def expected_log_density(self, counts: Any) -> Floats:
         """Return E log p(row | θ_k) of shape (n, K)."""
         total = self.concentration.sum(axis=1, keepdims=True)
-        logs = digamma(self.concentration) - digamma(total)
+        logs = digamma(self.concentration) - digamma(total)  # E log θ = ψ(α) - ψ(Σ α)
         return _product(counts, logs.T)
 
     def predictive_log_density(self, counts: Any) -> Floats:
@@ -44,6 +44,7 @@ class Dirichlet(NamedTuple):
             rises = gammaln(entries + table.data) - gammaln(entries)
             sums = np.concatenate([[0.0], np.cumsum(rises)])
             total = alpha.sum()
+            # Γ(A) / Γ(A + n) Π Γ(α + c) / Γ(α)
             out[:, k] = np.diff(sums[table.indptr]) + gammaln(total) - gammaln(total + n)
         return out
 

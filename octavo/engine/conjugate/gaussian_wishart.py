@@ -32,10 +32,11 @@ class GaussianWishart(NamedTuple):
         beta = self.beta + mass
         shifted = X - self.mean[0]  # sums about the prior mean lose no digits
         first = weights.T @ shifted
-        move = first / beta[:, None]
+        move = first / beta[:, None]  # m moves by Σ w (x - m_0) / β
         scatter = np.empty((mass.size, X.shape[1], X.shape[1]))
         for k in range(mass.size):
             scatter[k] = (shifted * weights[:, k, None]).T @ shifted
+        # Σ w (x - m_0)(x - m_0)ᵀ - β move moveᵀ is W⁻¹'s growth
         scatter -= beta[:, None, None] * move[:, :, None] * move[:, None, :]
         return GaussianWishart(
             self.mean + move, beta, self.dof + mass, self.scatter + _symmetric(scatter)
@@ -46,7 +47,9 @@ class GaussianWishart(NamedTuple):
         d = X.shape[1]
         squares, log_dets = _distances(X, self.mean, self.scatter)
         trace = digamma((self.dof[:, None] - np.arange(d)) / 2).sum(axis=1)
+        # E log |Λ| = Σ ψ((ν + 1 - i) / 2) + d log 2 + log |W|
         log_precision = trace + d * LOG_2 - log_dets
+        # E (x - μ)ᵀ Λ (x - μ) = d / β + ν (x - m)ᵀ W (x - m)
         return 0.5 * (log_precision - d / self.beta - d * (LOG_2 + LOG_PI) - self.dof * squares)
 
     def predictive_log_density(self, X: Floats) -> Floats:
@@ -61,6 +64,7 @@ class GaussianWishart(NamedTuple):
             + 0.5 * d * (np.log(scale) - LOG_PI)
             - 0.5 * log_dets
         )
+        # t with ν + 1 - d degrees of freedom
         return log_norm - 0.5 * (self.dof + 1.0) * np.log1p(scale * squares)
 
     def divergence(self, prior: GaussianWishart) -> Floats:
@@ -68,11 +72,12 @@ class GaussianWishart(NamedTuple):
         d = self.mean.shape[1]
         ratio = prior.beta / self.beta
         squares, log_dets = _distances(prior.mean, self.mean, self.scatter)
+        # KL of the normal laws, Λ at its mean ν W
         mean_part = 0.5 * (d * (ratio - 1.0 - np.log(ratio)) + prior.beta * self.dof * squares[0])
         _, prior_log_det = _distances(prior.mean, prior.mean, prior.scatter)
         trace = np.array([np.trace(np.linalg.solve(S, prior.scatter[0])) for S in self.scatter])
         halves = digamma((self.dof[:, None] - np.arange(d)) / 2).sum(axis=1)
-        wishart = (
+        wishart = (  # KL of the Wishart laws
             0.5 * prior.dof * (log_dets - prior_log_det)
             + 0.5 * self.dof * (trace - d)
             + np.array([multigammaln(v / 2, d) for v in np.broadcast_to(prior.dof, self.dof.shape)])
@@ -101,7 +106,7 @@ class GaussianGamma(NamedTuple):
         shifted = X - self.mean[0]
         move = (weights.T @ shifted) / beta[:, None]
         scatter = weights.T @ shifted**2 - beta[:, None] * move**2
-        scatter = self.scatter + np.maximum(scatter, 0.0)
+        scatter = self.scatter + np.maximum(scatter, 0.0)  # rounding must not take scatter away
         return GaussianGamma(self.mean + move, beta, self.dof + mass, scatter)
 
     def expected_log_density(self, X: Floats) -> Floats:

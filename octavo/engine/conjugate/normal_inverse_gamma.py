@@ -59,6 +59,7 @@ def nig_update(prior: NormalInverseGamma, X: Any, y: Any) -> NormalInverseGamma:
     away = y - X @ prior.mean
     precision = prior.precision + X.T @ X
     moved = np.linalg.solve(precision, X.T @ away)
+    # b + ½ (rᵀr - rᵀX Ĉ⁻¹ Xᵀr), r = y - X β_0
     rate = prior.rate + 0.5 * float(away @ (away - X @ moved))
     return NormalInverseGamma(prior.mean + moved, precision, prior.shape + 0.5 * len(y), rate)
 
@@ -66,7 +67,7 @@ def nig_update(prior: NormalInverseGamma, X: Any, y: Any) -> NormalInverseGamma:
 def nig_predictive(law: NormalInverseGamma, X: Any) -> StudentT:
     """Return the t law of a response at each row of X, each by itself."""
     X = np.asarray(X, dtype=np.float64)
-    spread = 1.0 + np.einsum("nd,nd->n", X, np.linalg.solve(law.precision, X.T).T)
+    spread = 1.0 + np.einsum("nd,nd->n", X, np.linalg.solve(law.precision, X.T).T)  # 1 + x C⁻¹ xᵀ
     return StudentT(X @ law.mean, law.rate / law.shape * spread, 2.0 * law.shape)
 
 
@@ -82,8 +83,8 @@ def nig_log_marginal(prior: NormalInverseGamma, X: Any, y: Any) -> float:
     """Return the log density of all responses at once, coefficients and noise integrated out."""
     after, n = nig_update(prior, X, y), len(np.atleast_1d(y))
     dets = [np.linalg.slogdet(law.precision)[1] for law in (prior, after)]
-    value = -0.5 * n * LOG_2PI + 0.5 * (dets[0] - dets[1])
-    value += prior.shape * np.log(prior.rate) - after.shape * np.log(after.rate)
+    value = -0.5 * n * LOG_2PI + 0.5 * (dets[0] - dets[1])  # ½ ln |C| - ½ ln |Ĉ| - n/2 ln 2π
+    value += prior.shape * np.log(prior.rate) - after.shape * np.log(after.rate)  # a ln b - â ln b̂
     return float(value + gammaln(after.shape) - gammaln(prior.shape))
 
 
@@ -93,6 +94,7 @@ def nig_expected_log_density(law: NormalInverseGamma, X: Any, y: Any) -> Floats:
     spread = np.einsum("nd,nd->n", X, np.linalg.solve(law.precision, X.T).T)
     log_precision = digamma(law.shape) - np.log(law.rate)
     away2 = (np.asarray(y) - X @ law.mean) ** 2
+    # E (y - xβ)² / σ² = x C⁻¹ xᵀ + (a / b) (y - x mean)²
     return 0.5 * (log_precision - LOG_2PI - spread - law.shape / law.rate * away2)
 
 
@@ -103,6 +105,7 @@ def nig_divergence(p: NormalInverseGamma, q: NormalInverseGamma) -> float:
     trace = float(np.trace(np.linalg.solve(p.precision, q.precision)))
     normal = 0.5 * (dets[0] - dets[1] + trace - d)
     normal += 0.5 * p.shape / p.rate * float(gap @ q.precision @ gap)
+    # KL of the gamma laws of 1/σ²
     gamma = q.shape * np.log(p.rate / q.rate) - gammaln(p.shape) + gammaln(q.shape)
     gamma += (p.shape - q.shape) * digamma(p.shape) + p.shape * (q.rate - p.rate) / p.rate
     return float(normal + gamma)

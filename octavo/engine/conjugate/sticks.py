@@ -25,14 +25,17 @@ class Sticks(NamedTuple):
     def update(self, counts: Floats, prior: tuple[float, float]) -> Sticks:
         """Return the sticks given expected counts of L atoms, then the concentration given them."""
         later = np.cumsum(counts[::-1])[::-1]
+        # Beta(1 + count_l, E α + Σ_{j>l} count_j)
         one, two = 1.0 + counts[:-1], self.shape / self.rate + later[1:]
         logs = digamma(two) - digamma(one + two)
+        # Ga(e_0 + L - 1, f_0 - Σ E log(1 - v_l))
         return Sticks(one, two, prior[0] + one.size, prior[1] - float(logs.sum()))
 
     def expected_log_weights(self) -> Floats:
         """Return E log β_l of L atoms."""
         total = digamma(self.one + self.two)
         rest = np.concatenate([[0.0], np.cumsum(digamma(self.two) - total)])
+        # Σ_{j<l} E log(1 - v_j) + E log v_l; the last atom has no stick
         return np.asarray(rest + np.append(digamma(self.one) - total, 0.0))
 
     def weights(self) -> Floats:
@@ -44,7 +47,7 @@ class Sticks(NamedTuple):
         """Return KL(q(v) q(α) ‖ p(v | α) p(α))."""
         total = digamma(self.one + self.two)
         log_v, log_rest = digamma(self.one) - total, digamma(self.two) - total
-        log_alpha = digamma(self.shape) - np.log(self.rate)
+        log_alpha = digamma(self.shape) - np.log(self.rate)  # E log α, since E log p(v | α) has it
         alpha = self.shape / self.rate
         sticks = (
             (self.one - 1.0) * log_v + (self.two - 1.0) * log_rest - betaln(self.one, self.two)

@@ -58,6 +58,7 @@ def annealed_log_partition(
     n, D = field.a.shape
     H = field.b.shape[1]
     repeated = field.rows(to_namespace(np.repeat(np.arange(n), n_runs), field.a))
+    # Z of the machine without interaction: Π (1 + e^b), and (2π)^(D/2) or Π (1 + e^a)
     base = xp.sum(softplus(field.b, xp), axis=1)
     if field.visible == "gaussian":
         base = base + 0.5 * D * math.log(2 * math.pi)
@@ -69,11 +70,14 @@ def annealed_log_partition(
     for before, now in itertools.pairwise(betas):
         heard = repeated.interaction.up(v)
         higher, lower = repeated.b + float(now) * heard, repeated.b + float(before) * heard
+        # log p*_now(v) - log p*_before(v), hidden units summed out
         weights = weights + xp.sum(softplus(higher, xp) - softplus(lower, xp), axis=1)
+        # a Gibbs step that leaves p_now as it is
         h = draw_binary(sigmoid(higher, xp), draws.uniform((n * n_runs, H)), xp)
         v = _visible_draw(repeated, repeated.a + float(now) * repeated.interaction.down(h), draws)
     weights = xp.reshape(weights, (n, n_runs))
     mean = log_sum_exp(weights) - math.log(n_runs)
+    # scaled so that no weight overflows
     ratios = xp.exp(weights - mean[:, None])  # their mean is one
     spread = xp.sqrt(xp.sum((ratios - 1.0) ** 2, axis=1) / max(n_runs - 1, 1))
     return Annealed(base + mean, spread / math.sqrt(n_runs))

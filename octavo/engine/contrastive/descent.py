@@ -82,6 +82,7 @@ def momentum_step(
         One where the gradient was scaled down, else zero.
     """
     size = xp.sqrt(xp.mean(gradient * gradient))
+    # the gradient shortened where its root mean square is above the bound
     factor = rates.bound / xp.maximum(size, xp.full_like(size, rates.bound))
     speed = (rates.momentum * speed + rates.rate * gradient * factor) - rates.shrink * vector
     return vector + speed, speed, xp.astype(factor < 1.0, vector.dtype)

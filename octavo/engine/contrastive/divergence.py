@@ -96,8 +96,9 @@ def contrastive_phases(field: Field, v: Any, uniforms: Any, noise: Any = None) -
     vk = v
     for k in range(uniforms.shape[0]):
         if k:
+            # the last hidden units stay probabilities (Appendix B)
             h = draw_binary(p, uniforms[k, :, :], field.xp)
-        vk = visible_mean(field, h)
+        vk = visible_mean(field, h)  # the mean, without noise (Appendix B)
         if noise is not None:
             vk = vk + noise[k, :, :]
         p = hidden_probability(field, vk)
@@ -219,7 +220,7 @@ def gibbs_frame(
         if bias_noise is not None:
             total = total + bias_noise[k, :, :]
         if k == n_steps - 1:
-            h = sigmoid(total, xp)
+            h = sigmoid(total, xp)  # the last update is real-valued (Section 3.3.3)
         else:
             h = xp.astype(thresholds[k, :, :] < total, v.dtype)
         v = _moved(v, visible_mean(field, h), missing, along, xp)

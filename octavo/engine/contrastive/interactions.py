@@ -47,6 +47,7 @@ class Factored(NamedTuple):
     def up(self, v: Any) -> Any:
         """Return what hidden units hear of visible ones, (n, H)."""
         s = v @ self.Wv
+        # W^h diag(gate) W^v' v, never the D x H matrix
         return (s if self.gate is None else s * self.gate) @ self.Wh.T
 
     def down(self, h: Any) -> Any:
@@ -75,6 +76,7 @@ class Gated(NamedTuple):
     def up(self, v: Any) -> Any:
         """Return what hidden units hear of visible ones, (n, H)."""
         P, D, H = self.W.shape
+        # Σ_p gate_p v' W_p as one product
         return outer_rows(self.gate, v) @ namespace_of(v).xp.reshape(self.W, (P * D, H))
 
     def down(self, h: Any) -> Any:

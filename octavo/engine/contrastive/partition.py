@@ -60,6 +60,7 @@ def _same_matrix(a: Any, b: Any, W: Any, visible: str) -> Any:
         means = states @ W.T  # rows W h
         scores = b @ states.T
         if visible == "gaussian":
+            # b'h + a'Wh + ½ ‖Wh‖²: v is integrated out
             scores = scores + a @ means.T + 0.5 * xp.sum(means * means, axis=1)[None, :]
         else:
             scores = scores + xp.sum(softplus(a[:, None, :] + means[None, :, :], xp), axis=2)

@@ -32,9 +32,11 @@ LAYER_BITS, ONE = np.uint64(LAYERS - 1), np.uint64(1)
 def _layers() -> tuple[Any, Any]:
     """Return the right ends of the layers, and the share of each that needs no look at the law."""
     ends = np.zeros(LAYERS + 1)
+    # the lowest layer holds the tail too: a box of the same area at its height
     ends[0] = AREA / math.exp(-0.5 * EDGE * EDGE)
     ends[1] = EDGE
     for i in range(2, LAYERS):
+        # every layer has the area x (f(next) - f(x))
         height = AREA / ends[i - 1] + math.exp(-0.5 * ends[i - 1] ** 2)
         ends[i] = math.sqrt(-2.0 * math.log(height))
     return ends, ends[1:] / ends[:-1]
@@ -76,10 +78,12 @@ def draw_normal(state):
         word = next_word(state)
         layer = word & LAYER_BITS
         u = np.float64(np.int64(word) >> 11) * (2.0 * UNIT)  # of [-1, 1)
+        # inside the layer above it: no look at the density (97 % of draws)
         if abs(u) < INNER[layer]:
             return u * ENDS[layer]
         if layer == 0:  # the tail, by exponentials
             while True:
+                # Marsaglia's tail: exponential in x, refused by a second exponential
                 x = math.log(1.0 - draw_uniform(state)) / EDGE
                 y = math.log(1.0 - draw_uniform(state))
                 if -2.0 * y >= x * x:
@@ -87,6 +91,7 @@ def draw_normal(state):
         x = u * ENDS[layer]
         low = math.exp(-0.5 * (ENDS[layer] * ENDS[layer] - x * x))
         high = math.exp(-0.5 * (ENDS[layer + ONE] * ENDS[layer + ONE] - x * x))
+        # a point of the layer's height under the density
         if high + draw_uniform(state) * (low - high) < 1.0:
             return x
 
@@ -96,9 +101,9 @@ def draw_gamma(state, shape):
     """Return a gamma number of rate one; its shape is positive."""
     boost = 1.0
     if shape < 1.0:
-        boost = (1.0 - draw_uniform(state)) ** (1.0 / shape)
+        boost = (1.0 - draw_uniform(state)) ** (1.0 / shape)  # Γ(a) = Γ(a + 1) U^(1/a)
         shape += 1.0
-    d = shape - 1.0 / 3.0
+    d = shape - 1.0 / 3.0  # Marsaglia and Tsang (2000): d (1 + c x)³ is nearly gamma
     c = 1.0 / math.sqrt(9.0 * d)
     while True:
         x = draw_normal(state)
@@ -107,6 +112,7 @@ def draw_gamma(state, shape):
             continue
         v = v * v * v
         u = 1.0 - draw_uniform(state)
+        # their exact test, without the squeeze before it
         if math.log(u) < 0.5 * x * x + d - d * v + d * math.log(v):
             return boost * d * v
 

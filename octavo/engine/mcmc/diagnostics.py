@@ -43,7 +43,7 @@ def _rank_normalized(draws: Floats) -> Floats:
     """Return normal scores of the draws, all chains ranked together."""
     flat = draws.reshape(draws.shape[0] * draws.shape[1], -1)
     ranks = rankdata(flat, axis=0)
-    scores = ndtri((ranks - 0.375) / (flat.shape[0] + 0.25))
+    scores = ndtri((ranks - 0.375) / (flat.shape[0] + 0.25))  # Blom's normal scores
     return scores.reshape(draws.shape)
 
 
@@ -51,7 +51,7 @@ def _plain_rhat(split: Floats) -> Any:
     n = split.shape[1]
     within = split.var(axis=1, ddof=1).mean(axis=0)
     between = split.mean(axis=1).var(axis=0, ddof=1)
-    total = (n - 1) / n * within + between
+    total = (n - 1) / n * within + between  # var⁺ = (n - 1)/n W + B/n
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.sqrt(total / within)
     # Chains that all stand on one value agree; chains that stand on different values never will.
@@ -86,6 +86,7 @@ def split_rhat(draws: Any, *, rank_normalized: bool = True) -> Any:
     split = split_chains(as_chains(draws))
     if not rank_normalized:
         return _plain_rhat(split)[()]
+    # distances from the median: R-hat of the tails
     folded = np.abs(split - np.median(split, axis=(0, 1)))
     bulk, tail = (_plain_rhat(_rank_normalized(part)) for part in (split, folded))
     return np.maximum(bulk, tail)[()]
@@ -95,6 +96,7 @@ def autocovariances(draws: Floats) -> Floats:
     """Return the autocovariance of each chain at every lag, by the fast Fourier transform."""
     n = draws.shape[1]
     centred = draws - draws.mean(axis=1, keepdims=True)
+    # twice the length in zeros, so that lags do not wrap round
     size = 1 << (2 * n - 1).bit_length()
     spectrum = np.fft.rfft(centred, size, axis=1)
     power = spectrum.real**2 + spectrum.imag**2
@@ -108,12 +110,14 @@ def _ess_of_one(split: Floats) -> float:
     total = within * (n - 1) / n + (split.mean(axis=1).var(ddof=1) if m > 1 else 0.0)
     if total <= 0.0:
         return float(m * n)  # a constant is known exactly
+    # ρ_t = 1 - (W - mean autocovariance) / var⁺
     rho = 1.0 - (within - gamma.mean(axis=0) * n / (n - 1)) / total
     rho[0] = 1.0
     pairs = rho[: 2 * (n // 2)].reshape(-1, 2).sum(axis=1)
     positive = np.flatnonzero(pairs < 0.0)  # Geyer's initial positive sequence ...
     pairs = pairs[: positive[0]] if positive.size else pairs
     pairs = np.minimum.accumulate(pairs)  # ... made monotone
+    # τ = -1 + 2 Σ of pairs; not below 1 / log10 of the draws: anti-correlated chains
     time = max(-1.0 + 2.0 * pairs.sum(), 1.0 / np.log10(m * n))
     return float(m * n / time)
 

@@ -25,6 +25,7 @@ def draw_inverse_gaussian(state, mean, shape):
     noise = draw_normal(state)
     a = 0.5 * noise * noise * mean / shape
     w = 1.0 + a + math.sqrt(a * (a + 2.0))  # the larger root over the mean; the other is 1 / w
+    # the smaller root, mean / w, with chance w / (1 + w)
     return mean * w if draw_uniform(state) * (1.0 + w) > w else mean / w
 
 

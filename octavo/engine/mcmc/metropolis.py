@@ -20,6 +20,7 @@ ONE_COORDINATE, MANY_COORDINATES = 0.44, 0.234
 
 def accepts(log_ratio: float, rng: np.random.Generator) -> bool:
     """Tell whether a move is accepted; a ratio that is no number never is."""
+    # log1p(-u): u may be zero, 1 - u never
     return log_ratio >= 0.0 or math.log1p(-rng.random()) < log_ratio
 
 
@@ -52,7 +53,7 @@ class AdaptiveScale:
         self.n_accepted += bool(accepted)
         if not self.frozen:
             self.n_steps += 1
-            gain = self.n_steps**-0.6
+            gain = self.n_steps**-0.6  # steps whose sum diverges and whose squares' sum does not
             self.scale *= math.exp(gain * (float(accepted) - self.target))
 
     def freeze(self) -> None:

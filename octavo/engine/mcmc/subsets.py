@@ -62,6 +62,7 @@ def log_birth_ratio(k: int, n: int, k_max: int, jump: bool) -> float:
     if not jump:
         return 0.0
     death, birth = death_probability(k + 1, k_max), birth_probability(k, k_max)
+    # d_{k+1} / (k + 1) of the way back over b_k / (n - k) of the birth
     return math.log(death * (n - k)) - math.log(birth * (k + 1))
 
 

@@ -97,6 +97,7 @@ def arrow_design(
     n, q = z.shape
     s = columns.shape[1]
     rows = np.arange(n)
+    # Zᵀ as a sparse matrix: a row meets the q coefficients of its block
     where = (block[:, None] * q + np.arange(q)).ravel()
     spread = sp.csr_array(
         (z.ravel(), (where, np.repeat(rows, q))), shape=(n_blocks * q, n), dtype=np.float64
@@ -121,6 +122,7 @@ def _assemble(
     """Return A (blocks), E (blocks by border, dense and sparse), r, B (border) and its side."""
     p, q = design.x.shape[1], design.z.shape[1]
     B = np.array(border_prior, dtype=np.float64)
+    # Zᵀ diag(h) Z + prior, block by block
     A = (design.spread @ (h[:, None] * design.z)).reshape(-1, q, q) + block_prior
     E = np.zeros((design.spread.shape[0], p))
     transposed = design.extra.T.tocsr() if design.extra.shape[1] else None
@@ -157,7 +159,7 @@ def _blocks_inverse(A: Floats) -> tuple[Floats, float] | None:
     diagonal = np.diagonal(L, axis1=1, axis2=2)
     if not np.isfinite(half).all():
         return None
-    return half.transpose(0, 2, 1) @ half, 2.0 * float(np.log(diagonal).sum())
+    return half.transpose(0, 2, 1) @ half, 2.0 * float(np.log(diagonal).sum())  # A⁻¹ = L⁻ᵀ L⁻¹
 
 
 def _block_diagonal(blocks: Floats) -> Any:
@@ -192,9 +194,9 @@ def solve_arrow(
     if found is None:
         return None
     inverse, log_det = found
-    T = (inverse @ E.reshape(-1, q, p)).reshape(-1, p)
+    T = (inverse @ E.reshape(-1, q, p)).reshape(-1, p)  # T = A⁻¹ E
     mean = (inverse @ r[:, :, None])[:, :, 0]
-    B[:p, :p] -= E.T @ T
+    B[:p, :p] -= E.T @ T  # the Schur complement B - Eᵀ A⁻¹ E
     side[:p] -= T.T @ r.ravel()
     T_extra = None
     if E_extra is not None:
@@ -205,8 +207,10 @@ def solve_arrow(
     factor, cov = positive_inverse(B)
     if factor is None:
         return None
+    # log |P| = Σ log |A_g| + log |Schur complement|
     log_det += 2.0 * float(np.log(np.diagonal(factor)).sum())
     border = cov @ side
+    # block mean = A⁻¹ r - T border mean
     shift = T @ border[:p] + (0.0 if T_extra is None else T_extra @ border[p:])
     mean = mean - shift.reshape(-1, q)
     return ArrowSolution(border, cov, mean, log_det, inverse, T, T_extra)
@@ -246,9 +250,10 @@ def _cross_covariances(
 ) -> tuple[Floats, Floats, Floats]:
     """Return the blocks' covariances: with x, with the other border columns of each row, own."""
     p, q, s = design.x.shape[1], design.z.shape[1], design.columns.shape[1]
-    cross = -(T @ cov[:p, :p])
+    cross = -(T @ cov[:p, :p])  # Cov(block, border) = -T Cov(border)
     pairs = np.zeros((len(design.block), q, s))
     if T_extra is None:
+        # A⁻¹ + T Cov(border) Tᵀ
         own = inverse - cross.reshape(-1, q, p) @ T.reshape(-1, q, p).transpose(0, 2, 1)
         return cross, pairs, own
     cross -= T_extra @ cov[p:, :p]
@@ -276,6 +281,7 @@ def _row_variances(
     for at in _chunks(len(variance), (1 + q) * p + q * q):
         x, z, block = design.x[at], design.z[at], design.block[at]
         columns, values = design.columns[at], design.values[at]
+        # Var(x'b + z'u + values'b) term by term, each pair of parts once
         v = np.einsum("ij,ij->i", x @ cov[:p, :p], x)
         for a in range(q):
             both = np.einsum("ij,ij->i", cross[block * q + a], x)
@@ -299,7 +305,7 @@ def positive_inverse(lower: Floats) -> tuple[Floats | None, Floats]:
     size = np.diagonal(lower)
     if not (np.isfinite(lower).all() and (size > 0).all()):
         return None, lower
-    scale = 1.0 / np.sqrt(size)
+    scale = 1.0 / np.sqrt(size)  # unit diagonal first: scales of columns differ by many orders
     factor, failed = dpotrf(scale[:, None] * lower * scale, lower=1, clean=1)
     if failed:
         return None, lower

@@ -96,7 +96,7 @@ class SparseFactor:
     def __init__(self, layout: SupernodalLayout, values: Floats) -> None:
         self.layout = layout
         self.values = values
-        self.log_det = 2.0 * float(np.log(values[layout.diagonal]).sum())
+        self.log_det = 2.0 * float(np.log(values[layout.diagonal]).sum())  # log |Q| = 2 Σ log L_ii
 
     def _permuted(self, right: Floats) -> Floats:
         matrix = np.asarray(right, dtype=np.float64).reshape(self.layout.n, -1)
@@ -116,11 +116,12 @@ class SparseFactor:
 
     def root_solve(self, right: Floats) -> Floats:
         x = np.array(right, dtype=np.float64).reshape(self.layout.n, -1)
+        # Lᵀ x = right: of covariance (L Lᵀ)⁻¹
         x = self._sweeps(np.ascontiguousarray(x), False, True)
         return x[self.layout.pattern.where].reshape(np.shape(right))
 
     def pivots(self) -> Floats:
-        return self.values[self.layout.diagonal] ** 2
+        return self.values[self.layout.diagonal] ** 2  # D of L D Lᵀ: the squares of L's diagonal
 
     def inverse_values(self) -> Floats:
         p = self.layout.pattern
@@ -208,6 +209,7 @@ def _banded_inverse(band):
                 low, high = min(a, k), max(a, k)
                 value -= out[high - low, i + low] * band[k, i]
             out[a, i] = value / band[0, i]
+        # V_ii = 1/L_ii² - V_iI L_Ii / L_ii, Appendix A of Cseke and Heskes (2011)
         value = 1.0 / band[0, i]
         for k in range(1, reach + 1):
             value -= out[k, i] * band[k, i]
@@ -289,6 +291,7 @@ class BorderedFactor:
     def _backward(self, top: Floats, bottom: Floats) -> Floats:
         low = solve_triangular(self.R, bottom, lower=True, trans="T")
         out = np.empty((self.layout.n, top.shape[1]))
+        # Lᵀ of the arrow: border first, then the band
         out[self.layout.inner] = self._band_solve(top - self.G.T @ low, "T")
         out[self.layout.border] = low
         return out
@@ -296,6 +299,7 @@ class BorderedFactor:
     def solve(self, right: Floats) -> Floats:
         matrix = np.asarray(right, dtype=np.float64).reshape(self.layout.n, -1)
         top = self._band_solve(matrix[self.layout.inner], "N")
+        # the border without what the band explains
         bottom = matrix[self.layout.border] - self.G @ top
         bottom = solve_triangular(self.R, bottom, lower=True)
         return self._backward(top, bottom).reshape(np.shape(right))
@@ -320,6 +324,7 @@ class BorderedFactor:
         m = H.shape[0]
         inside = self.band.inverse_values().reshape(-1, m)
         for offset in range(inside.shape[0]):
+            # diagonals of B⁻¹ + H V_22 Hᵀ that lie in the band
             inside[offset, : m - offset] += np.einsum(
                 "ij,ij->j", root[:, offset:], root[:, : m - offset]
             )
@@ -360,6 +365,7 @@ class BorderedLayout:
         rows[self._rows_target] = data[self._rows]
         rows = rows.reshape(n - m, n)
         G = np.asarray(lapack.dtbtrs(band.band, rows[:, :m].T, uplo="L", trans="N")[0]).T
+        # the Schur complement of the band
         R, failed = lapack.dpotrf(rows[:, m:] - G @ G.T, lower=1, clean=1)
         if failed > 0 or not np.isfinite(R).all():
             raise NotPositiveDefinite(int(self.border[max(int(failed) - 1, 0)]))

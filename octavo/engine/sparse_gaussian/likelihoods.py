@@ -30,6 +30,7 @@ _CHUNK = 2048  # observations whose quadrature nodes fit into a cache together
 def _mills(z: Floats) -> Floats:
     """Return φ(z)/Φ(z) without underflow."""
     with np.errstate(over="ignore"):
+        # in logs: far out φ and Φ underflow together
         return np.exp(-0.5 * z * z - 0.5 * LOG_2PI - log_ndtr(z))
 
 
@@ -146,6 +147,7 @@ class Likelihood:
     ) -> tuple[Floats, Floats, Floats]:
         nodes, weights = hermite(n_quad)
         tail = (1,) * np.ndim(mean)
+        # Σ w f(m + √v node), the standard normal rule
         x = mean + np.sqrt(variance) * nodes.reshape(-1, *tail)
         first, second = terms.derivatives(x)
         value = terms.log_density(x)
@@ -197,7 +199,9 @@ class Gaussian(Likelihood):
     ) -> Moments:
         v, y = self.variance, terms.data["y"]
         total = v / power + variance
+        # N(y; x, v)^power is N(y; x, v / power) but for its constant
         log_mass = -0.5 * ((y - mean) ** 2 / total + np.log(total) + LOG_2PI)
+        # that constant
         log_mass += 0.5 * (np.log(v / power) + LOG_2PI) - 0.5 * power * (np.log(v) + LOG_2PI)
         gain = variance / total
         return Moments(log_mass, mean + gain * (y - mean), variance * (1.0 - gain))
@@ -232,6 +236,7 @@ class Probit(_Binary):
     def derivatives(self, x: Floats, **data: Any) -> Derivatives:
         sign = data["sign"]
         ratio = _mills(sign * x)
+        # -r (z + r) < 0, which rounding could lose far out
         return sign * ratio, -ratio * np.maximum(sign * x + ratio, 0.0)
 
     def tilted(
@@ -240,7 +245,7 @@ class Probit(_Binary):
         if power != 1.0:
             return super().tilted(terms, mean, variance, power, n_quad)
         sign = terms.data["sign"]
-        scale = np.sqrt(1.0 + variance)
+        scale = np.sqrt(1.0 + variance)  # ∫ Φ(x) N(x; m, v) dx = Φ(m / √(1 + v))
         return _signed_moments(sign, sign * mean / scale, mean, variance, scale)
 
 
@@ -271,7 +276,7 @@ def _signed_moments(
     # Far in the tail z + φ/Φ cancels; its series in 1/z is exact to rounding beyond 1e4.
     far = z < -1e4
     lost = np.where(far, 1.0 - 1.0 / np.where(far, z, 1.0) ** 2, ratio * (z + ratio))
-    new_mean = mean + sign * variance * ratio / scale
+    new_mean = mean + sign * variance * ratio / scale  # E x = m + s v φ(z) / (Φ(z) scale)
     return Moments(np.asarray(log_ndtr(z)), new_mean, variance - variance**2 * lost / scale**2)
 
 
@@ -311,7 +316,7 @@ class Poisson(Likelihood):
         self, terms: Terms, mean: Floats, variance: Floats, n_quad: int
     ) -> tuple[Floats, Floats, Floats]:
         data = terms.data
-        rate = data["exposure"] * np.exp(mean + 0.5 * variance)
+        rate = data["exposure"] * np.exp(mean + 0.5 * variance)  # E exp(x) of N(m, v)
         return data["y"] * mean - rate + data["constant"], data["y"] - rate, -rate
 
 
@@ -355,6 +360,7 @@ class NegativeBinomial(Likelihood):
         return {"y": y, "shift": shift, "constant": np.asarray(constant)}
 
     def log_density(self, x: Floats, **data: Any) -> Floats:
+        # log (μ/(μ + r))^y (r/(μ + r))^r, in log odds
         z, r = x + data["shift"], 1.0 / self.dispersion  # μ/(μ + r) = expit(z)
         y = data["y"]
         return np.asarray(y * log_expit(z) + r * log_expit(-z) + data["constant"])
@@ -385,6 +391,7 @@ class StudentT(Likelihood):
     def derivatives(self, x: Floats, **data: Any) -> Derivatives:
         r, v = data["y"] - x, self.df * self.scale**2
         total = v + r * r
+        # the second derivative is positive for |r| > √df scale: no concave term
         return (self.df + 1.0) * r / total, (self.df + 1.0) * (r * r - v) / total**2
 
     def landmarks(self, mean: Floats, variance: Floats, **data: Any) -> Floats:
@@ -414,6 +421,7 @@ class Laplace(Likelihood):
         for side in (1.0, -1.0):  # x above y, then below
             centre = mean - side * rate * variance
             z = side * (centre - y) / sd
+            # completing the square: each half's mass is a Gaussian tail
             weight = 0.5 * rate**2 * variance - side * rate * (mean - y) + log_ndtr(z)
             ratio = _mills(z)
             offset = side * sd * np.where(z < -1e4, -1.0 / np.minimum(z, -1.0), z + ratio)
@@ -422,6 +430,7 @@ class Laplace(Likelihood):
         total = np.logaddexp(w1, w2)
         p1, p2 = np.exp(w1 - total), np.exp(w2 - total)
         new_mean = p1 * m1 + p2 * m2
+        # variance of two parts: within and between
         new_variance = p1 * v1 + p2 * v2 + p1 * p2 * (m1 - m2) ** 2
         return Moments(total - power * np.log(2.0 * self.scale), new_mean, new_variance)
 
@@ -467,10 +476,12 @@ class Weibull(Likelihood):
             y, event = y[:, 0], y[:, 1]
             side.refuse(~np.isin(event, (0.0, 1.0)), event, "events 0 or 1")
         side.refuse(~(np.isfinite(y) & (y > 0)), y, "positive times")
+        # log of the hazard's known part, at events
         constant = event * (np.log(self.shape) + (self.shape - 1.0) * np.log(y))
         return {"event": event, "risk": y**self.shape, "constant": constant}
 
     def log_density(self, x: Floats, **data: Any) -> Floats:
+        # event log hazard - cumulative hazard
         return data["event"] * x - data["risk"] * np.exp(x) + data["constant"]
 
     def derivatives(self, x: Floats, **data: Any) -> Derivatives:

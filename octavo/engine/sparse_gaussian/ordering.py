@@ -32,10 +32,10 @@ def elimination_tree(indptr, indices):
     ancestor = np.full(n, -1, dtype=np.int64)
     for i in range(n):
         for p in range(indptr[i], indptr[i + 1]):
-            j = indices[p]
+            j = indices[p]  # an entry of the lower triangle: its column's subtree hangs below i
             while j != -1 and j < i:
                 above = ancestor[j]
-                ancestor[j] = i
+                ancestor[j] = i  # path compression: from here on straight to i
                 if above == -1:
                     parent[j] = i
                 j = above
@@ -139,7 +139,7 @@ def fill_reducing_order(Q: sp.csr_array) -> Ints:
     degrees = np.diff(Q.indptr)
     least = (Q.nnz - n) // 2 + n
     natural_size = factor_size(Q, natural)
-    if natural_size <= 1.5 * least:
+    if natural_size <= 1.5 * least:  # as given is good enough: a band, a tree
         return natural
     dense = degrees > max(16.0, DENSE_ROW * np.sqrt(n))
     last = natural[dense][np.argsort(degrees[dense], kind="stable")]

@@ -39,6 +39,7 @@ def legendre(n_quad: int) -> tuple[Floats, Floats]:
 def hermite(n_quad: int) -> tuple[Floats, Floats]:
     """Return nodes and weights of the standard normal law."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(n_quad)
+    # hermegauss has the weight exp(-x²/2), without 1/√(2π)
     return nodes, weights / np.sqrt(2.0 * np.pi)
 
 
@@ -49,6 +50,7 @@ def concave_mode(slopes: Callable[[Floats], tuple[Floats, Floats]], mean, var) -
     mean + var (log t)'(mean), since that slope falls.
     """
     first, _ = slopes(mean)
+    # one prior step along the slope bounds the mode: the slope of log t falls
     other = mean + var * np.clip(first, -1e12, 1e12)
     low, high = np.minimum(mean, other), np.maximum(mean, other)
     x = np.array(mean, dtype=np.float64)
@@ -58,6 +60,7 @@ def concave_mode(slopes: Callable[[Floats], tuple[Floats, Floats]], mean, var) -
         low, high = np.where(slope > 0, x, low), np.where(slope > 0, high, x)
         step = x + slope / (1.0 / var - np.minimum(second, 0.0))
         inside = (step > low) & (step < high)
+        # Newton where it stays inside, else half-way
         new = np.where(inside, step, 0.5 * (low + high))
         moved = np.abs(new - x)
         x = new
@@ -84,6 +87,7 @@ def _ends(drop: Callable[[Floats], Floats], guess: Floats, var: Floats) -> Float
         off = ~(enough & (found < 48.0))
         if not off.any():
             break
+        # the drop grows as step² to step⁴: an exponent between
         new = step * np.sqrt(np.sqrt(_DROP / np.maximum(found, 1e-3)))
         middle = 0.5 * (low + high)
         step = np.where(off, np.where((new > low) & (new < high), new, middle), step)
@@ -103,7 +107,7 @@ def moments_at(log_density: Callable[[Floats], Floats], breaks: Floats, n_quad: 
     f = np.exp(log_f - peak) * weight
     mass = f.sum(axis=0)
     mean = (f * x).sum(axis=0) / mass
-    variance = (f * (x - mean) ** 2).sum(axis=0) / mass
+    variance = (f * (x - mean) ** 2).sum(axis=0) / mass  # about the mean: no difference of squares
     return Moments(peak + np.log(mass), mean, variance)
 
 
@@ -122,6 +126,7 @@ def concave_moments(
             return log_term(x) - 0.5 * (x - mean) ** 2 / var - 0.5 * (LOG_2PI + np.log(var))
 
         top = log_product(mode)
+        # where a Gaussian with the mode's curvature would have dropped so far
         guess = _REACH / np.sqrt(1.0 / var - np.minimum(slopes(mode)[1], 0.0))
         left = _ends(lambda step: top - log_product(mode - step), guess, var)
         right = _ends(lambda step: top - log_product(mode + step), guess, var)

@@ -74,6 +74,7 @@ def _supernode_starts(parent, counts):
     starts = np.empty(n + 1, dtype=np.int64)
     size = 0
     for j in range(n):
+        # a column joins the one before if it is its parent with the same rows below
         if j == 0 or parent[j - 1] != j or counts[j - 1] != counts[j] + 1:
             starts[size] = j
             size += 1
@@ -99,6 +100,7 @@ def _supernode_starts(parent, counts):
             extra = zeros[filled - 2] + zeros[filled - 1]
             extra += child_width * (width + below - child_rows)
             total = child_width + width
+            # entries of the panel, its own triangle and the rows below
             stored = total * (total + 1) // 2 + total * below
             if total <= 4:
                 allowed = 0.8
@@ -149,6 +151,7 @@ def _supernode_rows(indptr, indices, parent, starts):
                 if j >= i:
                     continue
                 s = of[j]
+                # each row goes up from its entries to the first supernode that has it
                 while mark[s] != i:
                     mark[s] = i
                     if sweep == 0:
@@ -174,7 +177,7 @@ def _places(starts, parents, row_starts, rows):
             if rows[p] < end:
                 inside[p] = rows[p] - begin
                 continue
-            while rows[q] != rows[p]:
+            while rows[q] != rows[p]:  # both lists ascend: one walk through the parent's
                 q += 1
             inside[p] = end - begin + q - row_starts[above]
     return inside
@@ -268,7 +271,7 @@ def _locate(row, column, where, of, starts, row_starts, rows, panel_starts, out)
             continue
         low, high = row_starts[s], row_starts[s + 1]
         while low < high:
-            middle = (low + high) // 2
+            middle = (low + high) // 2  # bisection among the rows below
             if rows[middle] < i:
                 low = middle + 1
             else:
@@ -336,7 +339,7 @@ def _eliminate(front, width, space):
         for j in range(begin, end):
             pivot = front[j, j]
             for t in range(begin, j):
-                pivot -= front[j, t] * front[j, t]
+                pivot -= front[j, t] * front[j, t]  # left-looking inside the block
             if not pivot > 0.0:
                 return j
             pivot = np.sqrt(pivot)
@@ -346,6 +349,7 @@ def _eliminate(front, width, space):
                 for t in range(begin, j):
                     value -= front[i, t] * front[j, t]
                 front[i, j] = value / pivot
+        # right-looking beyond it: one pass over the rest for all its pivots
         _subtract_square(front, begin, end, space)
     return -1
 
@@ -364,6 +368,7 @@ def _subtract_square(front, begin, end, space):
     for i in range(rest):
         row = front[end + i]
         for t in range(0, end - begin - 3, 4):
+            # four columns at a time: each entry is read once for four products
             a, b, c, d = row[begin + t], row[begin + t + 1], row[begin + t + 2], row[begin + t + 3]
             at = t * rest
             for j in range(i + 1):
@@ -407,6 +412,7 @@ def factor_panels(
         child = first[s]
         while child >= 0:
             rows = row_starts[child + 1] - row_starts[child]
+            # extend-add: what a child left over
             left = stack[update_starts[child] : update_starts[child] + rows * rows]
             place = inside[row_starts[child] : row_starts[child + 1]]
             for i in range(rows):
@@ -421,7 +427,7 @@ def factor_panels(
             for j in range(min(i + 1, width)):
                 panel[i, j] = front[i, j]
         for i in range(below):
-            at = update_starts[s] + i * below
+            at = update_starts[s] + i * below  # what this front leaves for its parent
             for j in range(i + 1):
                 stack[at + j] = front[width + i, width + j]
     return -1
@@ -490,7 +496,7 @@ def _top_inverse(triangle, ratio, target):
         for i in range(t + 1):
             scale = triangle[t, i]
             for j in range(i + 1):
-                target[i, j] += scale * triangle[t, j]
+                target[i, j] += scale * triangle[t, j]  # L⁻ᵀ L⁻¹
     for t in range(below):
         row = target[width + t]
         for i in range(width):
@@ -536,9 +542,9 @@ def invert_panels(
         _triangle_inverse(panel, triangle)
         ratio = below_top[: below * width].reshape(below, width)
         _below_over_top(panel, triangle, ratio)
-        _times_minus(corner, ratio, target[width:])
-        _top_inverse(triangle, ratio, target)
-        if has_child[s]:
+        _times_minus(corner, ratio, target[width:])  # V_below,top = -V_below,below L_below L_top⁻¹
+        _top_inverse(triangle, ratio, target)  # V_top,top = L_top⁻ᵀ L_top⁻¹ - ratioᵀ V_below,top
+        if has_child[s]:  # children read their rows below out of this front
             whole = stack[inverse_starts[s] : inverse_starts[s] + size * size].reshape(size, size)
             for i in range(size):
                 for j in range(width):
@@ -566,6 +572,7 @@ def forward_solve(values, starts, row_starts, rows, panel_starts, right):
             for j in range(min(i, width)):
                 scale = panel[i, j]
                 for c in range(many):
+                    # L_ij x_j, for rows of the panel and below it
                     right[at, c] -= scale * right[begin + j, c]
             if i < width:
                 for c in range(many):

@@ -46,6 +46,7 @@ def draw_dependency_tree(
         for d in (0, 1):
             while True:
                 taken = len(both[d])
+                # stop after `taken` dependents, in the valence class of that number
                 if random.random_sample() < stop[tags[me], d, min(taken, stop.shape[2] - 1)]:
                     break
                 chance = child[tags[me], d, min(taken, child.shape[2] - 1)]

@@ -57,6 +57,7 @@ class Logs:
     @staticmethod
     def minus(a: Floats, b: Floats) -> Floats:
         with np.errstate(divide="ignore", invalid="ignore"):
+            # log(e^a - e^b), b not above a but for rounding
             gap = np.where(np.isneginf(b), -np.inf, np.minimum(b - a, 0.0))
             return a + np.log(-np.expm1(gap))
 
@@ -160,8 +161,9 @@ def table_product(
             for i in range(length - 1 if end else 0, length)
         ]
         return np.stack([table_product(f, g, rest, ring, later) for f, g in pairs])
+    # of a step function the derivative is a difference: the value before the step
     before = ring.minus(a[0], a[1]) if steps[0] else a[0]
-    slope = ring.plus(
+    slope = ring.plus(  # (f g)' = f' g + f g'
         table_product(a[1], b[0], rest, ring, later), table_product(before, b[1], rest, ring, later)
     )
     if end:
@@ -287,6 +289,7 @@ class DerivativeTree:
                 for i, s in enumerate(self.factors[k]):
                     others = [p for j, p in enumerate(parts[k]) if j != i] + around
                     outside = self._fold(k, others, own, wanted, len(total))
+                    # each entry's share of the derivative
                     terms = self._terms(parts[k][i], outside, own, wanted[list(self.scopes[k])])
                     top = terms.max(axis=tuple(range(terms.ndim - 1)))
                     share = np.exp(terms - np.where(np.isfinite(top), top, 0.0))
@@ -363,6 +366,7 @@ class DerivativeTree:
                 index.append(slice(None))
                 kept.append(v)
             else:
+                # a variable that ends here is differentiated where it is wanted
                 index.append(length - 1 if wanted[v] else 0)
         return self._spread(table[tuple(index)], kept, onto), kept
 
@@ -397,6 +401,7 @@ class DerivativeTree:
             if not logs:
                 flat = message.reshape(-1, message.shape[-1])
                 top = flat[0] if len(flat) == 1 else np.maximum.reduce(list(flat))
+                # numbers are scaled by their largest, whose log is kept
                 message = message / np.where(top > 0, top, 1.0)
                 total += np.log(top)
             elif self.parent[k] < 0:

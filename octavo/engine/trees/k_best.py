@@ -59,6 +59,7 @@ def fill_k_best(parent, order, scores, K, labels, totals):
                     n_sent = _keep(sent, label_of[v, a], rank_of[v, a], n_sent, K, value, b, r)
             n_merged = 0
             for r in range(count[p, a]):
+                # (r + 1)(s + 1) ≤ K: pairs beyond have K better ones
                 for s in range(min(n_sent, K // (r + 1))):
                     value = best[p, a, r] + sent[s]
                     if n_merged == K and value <= merged[K - 1]:
@@ -83,7 +84,7 @@ def fill_k_best(parent, order, scores, K, labels, totals):
             v = order[position]
             p = parent[v]
             a, r = labels[i, p], ranks[p]
-            s = within[v, a, r]
+            s = within[v, a, r]  # the last child merged is taken apart first
             ranks[p] = before[v, a, r]
             labels[i, v] = label_of[v, a, s]
             ranks[v] = rank_of[v, a, s]

@@ -62,6 +62,7 @@ def sum_product(parent: Indices, order: Indices, scores: Floats) -> tuple[Floats
                 pairs[..., v, 0, :] = np.exp(top - _log_sum(top)[..., None])
             else:
                 above = own[..., parent[v], :, None]
+                # p(own | parent) from the message that v had sent
                 share = np.exp(total - up[..., v, :, None])  # of own label given the parent's
                 pairs[..., v, :, :] = np.where(above > 0, above * share, 0 * above)
             own[..., v, :] = pairs[..., v, :, :].sum(axis=-2)

@@ -69,10 +69,12 @@ def _sums(edge, root, stop, left, right, reach):
         for i in range(n - width):
             j = i + width
             for s in range(V):
+                # one dependent more farther out; the last class holds all larger numbers
                 inner = min(s + 1, V - 1)
                 to_right = 0.0
                 to_left = 0.0
                 for k in range(i, j):
+                    # the head's side so far, and the dependent's side that faces it
                     to_right += right[i, k, inner] * left[j, k + 1, 0]
                     to_left += right[i, k, 0] * left[j, k + 1, inner]
                 reach[i, j, s] = edge[i, j, s] * to_right
@@ -81,6 +83,7 @@ def _sums(edge, root, stop, left, right, reach):
                 to_right = 0.0
                 to_left = 0.0
                 for k in range(i, j):
+                    # the dependent's other side closes the span
                     to_right += reach[i, k + 1, s] * right[k + 1, j, 0]
                     to_left += reach[j, k, s] * left[k, i, 0]
                 right[i, j, s] = to_right
@@ -118,6 +121,7 @@ def _shares(edge, root, left, right, reach, total, grads, edges, roots, stops):
                     d_left[k, i, 0] += to_left * reach[j, k, s]
             for s in range(V):
                 inner = min(s + 1, V - 1)
+                # the share of an edge is its value times the derivative of log total
                 edges[i, j, s] = d_reach[i, j, s] * reach[i, j, s]
                 edges[j, i, s] = d_reach[j, i, s] * reach[j, i, s]
                 to_right = d_reach[i, j, s] * edge[i, j, s]
@@ -130,6 +134,7 @@ def _shares(edge, root, left, right, reach, total, grads, edges, roots, stops):
     for i in range(n):
         for s in range(V):
             edges[i, i, s] = 0.0
+            # a side of one token is where its head stops
             stops[i, 0, s] = d_left[i, i, s] * left[i, i, s]
             stops[i, 1, s] = d_right[i, i, s] * right[i, i, s]
 
@@ -160,6 +165,7 @@ def _log_sums(edge, root, stop, left, right, reach, largest):
                 to_right = -np.inf
                 to_left = -np.inf
                 for k in range(i, j):
+                    # head's side so far, dependent's side that faces it
                     to_right = _join(to_right, right[i, k, inner] + left[j, k + 1, 0], largest)
                     to_left = _join(to_left, right[i, k, 0] + left[j, k + 1, inner], largest)
                 reach[i, j, s] = edge[i, j, s] + to_right
@@ -209,6 +215,7 @@ def _log_shares(edge, root, left, right, reach, total, grads, edges, roots, stop
                     d_left[k, i, 0] = _join(d_left[k, i, 0], to_left + reach[j, k, s], False)
             for s in range(V):
                 inner = min(s + 1, V - 1)
+                # value times derivative of log total, in logarithms
                 edges[i, j, s] = math.exp(d_reach[i, j, s] + reach[i, j, s])
                 edges[j, i, s] = math.exp(d_reach[j, i, s] + reach[j, i, s])
                 to_right = d_reach[i, j, s] + edge[i, j, s]
@@ -246,6 +253,7 @@ def _scale(log_edge, log_root, log_stop, edge, root, stop):
                     top = max(top, log_edge[h, c, s])
         if top == -np.inf:
             top = 0.0
+        # every tree has one factor of each token: what is divided comes back as one number
         taken += top
         root[c] = math.exp(log_root[c] - top)
         for h in range(n):
@@ -331,6 +339,7 @@ def best_tree(log_edge, log_root, log_stop, room, heads):
         side = right if step == 1 else left
         value, c = -np.inf, -1
         for k in range(h + step, end + step, step):
+            # the same maxima again: no back-pointers are kept
             if reach[h, k, s] + side[k, end, 0] > value:
                 value, c = reach[h, k, s] + side[k, end, 0], k
         heads[c] = h + 1

@@ -126,6 +126,7 @@ class TableTree:
             if above >= 0:
                 back, shared = self._message(tables[above], above, sets[c])
                 with np.errstate(invalid="ignore"):
+                    # Hugin: what came up is divided out; nothing is divided by zero
                     ratio = np.where(np.isneginf(back), -np.inf, back - sent[c])
                 tables[c] = tables[c] + _aligned(ratio, shared, self.scopes[c])
         beliefs = []

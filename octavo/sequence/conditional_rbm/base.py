@@ -533,8 +533,10 @@ class ConditionalMachine(CallbackSupportMixin, SoundEstimator):
                     field, draws, n_runs=n_runs, n_temperatures=n_temperatures
                 )
                 errors.append(error)
+            # log p(v_t | v_{<t}) = -F - log Z(v_{<t}), Eq. (17)
             values.append(-free_energy(field, v) - log_z)
         xp = namespace_of(values[0]).xp
+        # the Jacobian of standardising
         found = xp.concat(values, axis=0) - self._scaling.log_volume
         return (found, xp.concat(errors, axis=0)) if return_std else found
 
@@ -650,6 +652,7 @@ class ConditionalMachine(CallbackSupportMixin, SoundEstimator):
             v = advance(wiring.field(params, past, part, xp)[0], v)
             found.append(v)
             if span:
+                # v_{<t} moves on by one frame
                 past = xp.concat([v, past[:, : (span - 1) * D]], axis=1)
         answer = self._scaling.original(xp.stack(found, axis=1))
         return answer[0, ...] if single else answer
@@ -794,6 +797,7 @@ class ConditionalMachine(CallbackSupportMixin, SoundEstimator):
             done: list[Any] = []
             for t in range(begin, begin + length):
                 if holes[t]:
+                    # missing channels begin at the frame before (Section 3.3.3)
                     v = turned(xp.where(missing[t : t + 1, :], unturned(v), rows[t : t + 1, :]))
                     if t - begin >= span:
                         recent = done[len(done) - span :][::-1]
@@ -839,7 +843,7 @@ def companion_radius(A: Any) -> float:
     companion = np.zeros((size, size))
     companion[:D] = A.T
     companion[D:, : size - D] = np.eye(size - D)
-    return float(np.max(np.abs(np.linalg.eigvals(companion))))
+    return float(np.max(np.abs(np.linalg.eigvals(companion))))  # the companion matrix of the lags
 
 
 def _check_gibbs(gibbs: Any) -> None:

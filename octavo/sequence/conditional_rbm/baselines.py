@@ -123,6 +123,7 @@ class VectorAutoRegression(SoundEstimator):
         residual = now - level - (past - centre) @ coef
         tall = np.tile(self.scale_, self.order)
         self.coef_ = coef / tall[:, None] * self.scale_
+        # back to the units of the data: v = intercept + past @ coef
         shift = (level - centre @ coef) * self.scale_ + self.mean_
         self.intercept_ = shift - np.tile(self.mean_, self.order) @ self.coef_
         self.covariance_ = (residual.T @ residual / len(now)) * np.outer(self.scale_, self.scale_)
@@ -206,6 +207,7 @@ class VectorAutoRegression(SoundEstimator):
             ) from error
         z = scipy.linalg.solve_triangular(lower, (residual / self.scale_)[:, kept].T, lower=True)
         log_det = np.log(np.diag(lower)).sum() + np.log(self.scale_[kept]).sum()
+        # log N(residual; 0, Σ), channels without variance left out
         return -0.5 * (z**2).sum(axis=0) - log_det - 0.5 * kept.sum() * math.log(2 * math.pi)
 
     def score(self, X: Any, y: Any = None, lengths: Any = None) -> float:
@@ -346,6 +348,7 @@ class NearestFrameImputer(SoundEstimator):
             bank = self.frames_[:, known]
             size = (bank**2).sum(axis=1)
             for part in np.array_split(chosen, max(1, chosen.size * size.size // (1 << 22))):
+                # ‖a - b‖² but for ‖a‖², the same for all training frames
                 distance = size - 2 * rows[np.ix_(part, known)] @ bank.T
                 nearest = np.argpartition(distance, self.k - 1, axis=1)[:, : self.k]
                 mean = self.frames_[nearest][:, :, pattern].mean(axis=1)

@@ -122,6 +122,7 @@ class ConditionalDBN(SoundEstimator):
         check_long_enough(frames, sum(spans))
         self.n_features_in_ = int(frames.rows.shape[1])
         rows, counts, styles = frames.rows[0 : frames.n_rows, :], frames.lengths, _styles(y)
+        # hidden probabilities are the visible units above: already between 0 and 1
         fitted, rng = [], check_random_state(self.random_state)
         for number, layer in enumerate(layers):
             model = clone(layer)
@@ -132,6 +133,7 @@ class ConditionalDBN(SoundEstimator):
             top = number == len(layers) - 1
             model.fit(rows, styles if top else None, counts)
             if not top:
+                # mean field, without sampling (Section 3.4)
                 rows = model.transform(rows, None, counts)
                 styles = _take_styles(styles, target_rows(counts, spans[number]))
                 counts = counts - spans[number]
@@ -210,6 +212,7 @@ class ConditionalDBN(SoundEstimator):
         for layer, up, past in zip(self.layers_, self.recognition_, pasts, strict=False):  # wake
             p = _recognise(layer, up, past, v, xp)
             h = draw_binary(p, draws.uniform((n, layer.n_hidden)), xp)
+            # wake: the generative model learns to give v back from a recognised h
             gap = v - _generate(layer, past, h, xp)
             seen = past[:, : layer.A_.shape[0]]
             layer.W_ = layer.W_ + layer.learning_rate * (gap.T @ h) / n
@@ -218,6 +221,7 @@ class ConditionalDBN(SoundEstimator):
             v = h
         x = self._top_step(pasts[-1], v, _take_styles(styles, places[0]), draws, xp)
         below = range(len(self.layers_) - 2, -1, -1)
+        # sleep: recognition learns to find the h that made x
         for number in below:  # sleep
             layer, up, past = self.layers_[number], self.recognition_[number], pasts[number]
             h = draw_binary(x, draws.uniform((n, layer.n_hidden)), xp)
@@ -315,7 +319,7 @@ class ConditionalDBN(SoundEstimator):
     def _generated(self, start: Any, n_steps: int, y: Any, gibbs: int, seed: int) -> Any:
         levels, _ = self._levels(start, np.array([start.shape[0]], dtype=np.int64))
         xp, top = namespace_of(levels[0]).xp, self.layers_[-1]
-        draws = Draws(seed, levels[0])
+        draws = Draws(seed, levels[0])  # Section 3.4.1: N + M frames of past are needed
         params, wiring, style = top.machine(y, n_steps)
         pasts = [
             xp.reshape(xp.flip(level, axis=0)[: _span(layer), :], (1, -1))
@@ -327,9 +331,11 @@ class ConditionalDBN(SoundEstimator):
         for t in range(n_steps):
             part = None if style is None else style[t : t + 1, :]
             field, _ = wiring.field(params, pasts[-1], part, xp)
+            # alternating Gibbs at the top, with the past of its layer
             x = gibbs_frame(field, x, draws.uniform((gibbs, 1, top.n_hidden)))
             made = [x]
             for number in range(len(self.layers_) - 2, -1, -1):
+                # down by generative biases alone
                 made.insert(0, _generate(self.layers_[number], pasts[number], made[0], xp))
             pasts = [
                 xp.concat([v, past], axis=1)[:, : past.shape[1]]

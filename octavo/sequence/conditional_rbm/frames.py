@@ -202,7 +202,7 @@ class Scaling(NamedTuple):
     @property
     def log_volume(self) -> float:
         """Return the log of the volume, in the units of the data, of a unit cube of frames."""
-        volume = float(np.sum(np.log(self.scale)))
+        volume = float(np.sum(np.log(self.scale)))  # log det of standardising and turning
         return volume if self.back is None else volume + float(np.linalg.slogdet(self.back)[1])
 
     def standard(self, rows: Any, dtype: Any = None) -> Any:

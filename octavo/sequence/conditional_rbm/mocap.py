@@ -59,12 +59,14 @@ def encode_root(R: ArrayLike, xyz: ArrayLike) -> Floats:
             UserWarning,
             stacklevel=3,
         )
+    # Appendix A.3: angles of the body's axes to the vertical
     pitch = np.arccos(np.clip(-u[:, 2], -1.0, 1.0))
     roll = np.arccos(np.clip(-v[:, 2], -1.0, 1.0))
-    yaw = np.unwrap(np.arctan2(u[:, 1], u[:, 0]))
-    turning = _forward(yaw)
+    yaw = np.unwrap(np.arctan2(u[:, 1], u[:, 0]))  # yaw of u on the ground, without jumps of 2π
+    turning = _forward(yaw)  # Appendix A.4: incremental changes
     dx, dy = _forward(places[:, 0]), _forward(places[:, 1])
     speed, direction = np.hypot(dx, dy), np.arctan2(dy, dx)
+    # the step in the body's own frame
     forward, lateral = speed * np.cos(yaw - direction), speed * np.sin(yaw - direction)
     return np.stack([forward, lateral, places[:, 2], pitch, roll, turning], axis=1)
 
@@ -135,6 +137,7 @@ def decode_root(
     forward, lateral, height, pitch, roll, turning = values.T
     yaw = heading + np.concatenate([[0.0], np.cumsum(turning[:-1])])
     speed = np.hypot(forward, lateral)
+    # forward and lateral turned back into a direction
     direction = yaw - np.arctan2(lateral, forward)
     step = np.stack([speed * np.cos(direction), speed * np.sin(direction)], axis=1)[:-1]
     ground = start + np.concatenate([np.zeros((1, 2)), np.cumsum(step, axis=0)])

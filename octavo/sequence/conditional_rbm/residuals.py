@@ -44,6 +44,7 @@ def least_squares(past: Floats, frames: Floats, alpha: float) -> Floats:
     if alpha > 0:
         past = np.concatenate([past, np.sqrt(penalty)])
         frames = np.concatenate([frames, np.zeros((len(penalty), frames.shape[1]))])
+    # past and √penalty stacked: the same normal equations, unsquared
     return scipy.linalg.lstsq(past, frames, lapack_driver="gelsd")[0]
 
 
@@ -79,6 +80,7 @@ def residual_units(
     centre, level = past.mean(axis=0), now.mean(axis=0)
     coef = least_squares(past - centre, now - level, 0.0) if order else np.zeros((0, now.shape[1]))
     residual = now - level - (past - centre) @ coef
+    # Σ of the autoregression: unit variance in Eq. (9) then fits it
     covariance = residual.T @ residual / len(now)
     lower, info = scipy.linalg.lapack.dpotrf(covariance, lower=True, clean=True)
     if info != 0 or np.diag(lower).min() < TINY:

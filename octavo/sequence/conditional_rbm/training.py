@@ -75,6 +75,7 @@ def past_of(frames: Any, rows: Any, span: int, xp: Any) -> Any:
 
 def make_rates(wiring: Wiring, layout: Layout, schedule: Schedule, like: Any) -> Rates:
     """Return the rates of every entry; biases do not decay (Section 3.5.2)."""
+    # Section 3.5.2: the autoregressive weights learn a hundred times slower
     rate = {
         name: schedule.ar_learning_rate if name in wiring.slow else schedule.learning_rate
         for name in layout.names
@@ -102,6 +103,7 @@ def make_step(
         params = layout.unpack(climb.vector, xp)
         past = past_of(block.frames, rows, span, xp)
         if schedule.history_noise > 0:
+            # Section 3.5.6: noise on the past, anew at each visit
             past = past + schedule.history_noise * noise[0]
         style = None if block.style is None else xp.take(block.style, rows, axis=0)
         field, cache = wiring.field(params, past, style, xp)
@@ -109,7 +111,9 @@ def make_step(
         phases = contrastive_phases(field, xp.take(block.frames, rows, axis=0), uniforms, shaken)
         activity, push = climb.activity, None
         if sparse:
+            # q ← 0.9 q + 0.1 mean(p_h)
             activity = DAMPING * activity + (1 - DAMPING) * xp.mean(phases.p0, axis=0)
+            # gradient of the cross-entropy between target and q
             push = -schedule.sparsity_cost * (activity - schedule.sparsity_target)
         d = differences(phases, push, xp)
         gradient = layout.pack(wiring.gradient(params, past, style, cache, d, xp), xp)

@@ -64,8 +64,10 @@ def differences(phases: Phases, push: Any, xp: Any) -> Differences:
     differences : Differences
         With h0 sampled and pK a probability (Appendix B).
     """
+    # Appendix B: data with sampled units, reconstruction with probabilities
     h0 = phases.h0 if push is None else phases.h0 + push[None, :]
     v = xp.concat([phases.v0, phases.vk], axis=0)
+    # the sign of the reconstruction goes with h: one product gives both phases
     h = xp.concat([h0, -phases.pk], axis=0)
     return Differences(v, h, phases.v0 - phases.vk, h0 - phases.pk)
 
@@ -88,6 +90,7 @@ class PlainWiring:
     def start(self, rng: np.random.RandomState) -> Params:
         """Return small random weights and zero biases."""
         D, H, N, M, P, _ = self.shape
+        # small and random: equal hidden units would stay equal
         found = {
             "W": START * rng.standard_normal((D, H)),
             "A": START * rng.standard_normal((N * D, D)),
@@ -102,8 +105,8 @@ class PlainWiring:
     def field(self, params: Params, past: Any, style: Any, xp: Any) -> tuple[Field, Any]:
         """Return the machine of each frame."""
         seen, heard = _pasts(past, self.shape)
-        a = params["a"][None, :] + seen @ params["A"]
-        b = params["b"][None, :] + heard @ params["B"]
+        a = params["a"][None, :] + seen @ params["A"]  # â of Eq. (16)
+        b = params["b"][None, :] + heard @ params["B"]  # b̂ of Eq. (16)
         if style is not None and "L" in params:
             b = b + style @ params["L"]
         return Field(a, b, Plain(params["W"]), self.shape.visible, xp), None
@@ -184,7 +187,7 @@ class FactoredWiring:
             return None, (None, None, None)
         z = style if self.n_features is None else style @ params["R"]
         if self.tied:
-            gate = z @ params["Z"]
+            gate = z @ params["Z"]  # W^z' z, shared with A^z and B^z (Section 4.5.2)
             return z, (gate, gate, gate)
         return z, (z @ params["Wz"], z @ params["Az"], z @ params["Bz"])
 
@@ -209,11 +212,12 @@ class FactoredWiring:
         sv, sh = d.v @ params["Wv"], d.h @ params["Wh"]
         ta, tb = d.dv @ params["Av"], d.dh @ params["Bh"]
         twice = None if gw is None else xp.concat([gw, gw], axis=0)
+        # Σ_t of Appendix C: v (s^h ∘ s^z)'
         found = {
             "Wv": d.v.T @ (sh if twice is None else sh * twice),
             "Wh": d.h.T @ (sv if twice is None else sv * twice),
             "Av": d.dv.T @ ia,
-            "Ap": seen.T @ (ta if ga is None else ta * ga),
+            "Ap": seen.T @ (ta if ga is None else ta * ga),  # v_{<t} (A^v' v ∘ A^z' z)'
             "Bp": heard.T @ (tb if gb is None else tb * gb),
             "Bh": d.dh.T @ ib,
             "a": xp.sum(d.dv, axis=0),
@@ -221,6 +225,7 @@ class FactoredWiring:
         }
         if z is not None:
             product = sv * sh
+            # z's own share of each sub-model: s^v ∘ s^h, and the two autoregressive ones
             parts = (product[:n, :] + product[n:, :], ta * pa, tb * pb)
             found |= self._gate_gradients(params, style, z, parts)
         return {name: found[name] / n for name in params}
@@ -245,7 +250,7 @@ class FactoredWiring:
         pairs = (("W", "Wv", "Wh"), ("A", "Ap", "Av"), ("B", "Bp", "Bh"))
         found = {"a": params["a"], "b": params["b"]}
         for gate, (name, left, right) in zip(gates, pairs, strict=True):
-            first = params[left] if gate is None else params[left] * gate
+            first = params[left] if gate is None else params[left] * gate  # W^v diag(W^z' z) W^h'
             found[name] = first @ params[right].T
         return found
 
@@ -288,6 +293,7 @@ class GatedWiring:
         """Return the machine of each frame; Eq. (20)."""
         seen, heard = _pasts(past, self.shape)
         gw, g = self.gates(past, style, xp)
+        # A and B are gated as W is, a slice for each style number
         a = params["a"][None, :] + Gated(params["A"], g).up(seen)
         b = params["b"][None, :] + Gated(params["B"], g).up(heard)
         return Field(a, b, Gated(params["W"], gw), self.shape.visible, xp), (gw, g)
@@ -315,6 +321,7 @@ class GatedWiring:
             if self.by_history:
                 found[name] = params[name][0, ...]  # at a past of zeros
             else:
+                # Σ_k z_k W_k
                 found[name] = xp.sum(style[0, :][:, None, None] * params[name], axis=0)
         return found
 

@@ -127,6 +127,7 @@ class ChainField:
         if self._ends is None:
             return scores, column
         observed = np.asarray(values @ parts["transition"])
+        # a state tells which observed patterns end there: its score is theirs too
         return scores[:, column] + (self._ends.T @ observed.T).T, np.arange(column.size)
 
     def potentials(self, weights: Floats) -> Potentials:
@@ -137,6 +138,7 @@ class ChainField:
         """Return marginals of labels from marginals of states (N, K) or of labels already."""
         if states.shape[1] == self.grammar.n_labels:
             return states
+        # states of one label stand together
         return np.add.reduceat(states, self._first_of_label, axis=1)
 
     # --- sums -------------------------------------------------------------------------------
@@ -165,11 +167,13 @@ class ChainField:
 
     def _expected(self, weights: Floats, data: ChainData, share: Floats) -> tuple[Floats, Floats]:
         found = self.marginals(weights, data, share)
+        # P(u, v, z | x) of the last label's states
         pattern = self.grammar.expected(found.pairs, found.starts, found.ends)
         states = found.nodes * np.repeat(share, data.lengths)[:, None]
         labels = self.by_label(states)
         parts = {"coef": data.values.T @ labels, "pattern": pattern}
         if self._ends is not None:
+            # E(f_i) of patterns that look at x: their states' marginals times x
             parts["transition"] = data.values.T @ (self._ends @ states.T).T
         return found.log_partition, self.blocks.join(**parts)
 
@@ -213,6 +217,7 @@ class ChainField:
             nodes, column = self.nodes(weights, part.values)
             states = self.grammar.walk(part.codes, part.lengths)
             scores = nodes[np.arange(states.size), column[states]]
+            # every pattern that ends at a label, END included
             scores += self.grammar.scored(pattern, part.codes, part.lengths)
             found.append(np.add.reduceat(scores, np.cumsum(part.lengths) - part.lengths))
         return np.concatenate(found)
@@ -230,8 +235,9 @@ class ChainField:
             wide = nodes[:, column]
             if loss:
                 assert part.codes is not None
+                # Hamming loss, added to what is decoded
                 wide += loss * (part.codes[:, None] != self.grammar.column)
-            wide[np.cumsum(part.lengths) - 1] += end
+            wide[np.cumsum(part.lengths) - 1] += end  # patterns with END go to the last position
             yield (start, plain, wide), part.lengths
 
     def best(self, weights: Floats, data: ChainData, loss: float = 0.0) -> tuple[Ints, Floats]:

@@ -88,6 +88,7 @@ def fit_margin(
     def risk(weights: Floats) -> tuple[float, Floats]:
         worst, loss = field.most_violating(weights, data)
         slope = field.counted(worst, share) - truth
+        # max_y [loss + λ·f(y)] - λ·f(y_i), and its subgradient
         return float(share @ loss) + float(slope @ weights), slope
 
     found = minimize_by_cuts(risk, sigma, tol=tol * size, max_iter=max_iter, step=step)
@@ -102,7 +103,7 @@ def prior_sigmas(field: Any, alpha: float, by_order: dict[int, float] | None) ->
     chosen = by_order or {}
 
     def of_order(order: int) -> float:
-        strength = float(chosen.get(order, alpha))
+        strength = float(chosen.get(order, alpha))  # σ = 1/√α; without a penalty the prior is flat
         return 1.0 / np.sqrt(strength) if strength > 0.0 else np.inf
 
     orders = np.array([of_order(len(z) - 1) for z in field.grammar.patterns])

@@ -398,6 +398,7 @@ class HighOrderCRF(PatternModel):
         weights = field.blocks.join(coef=self.coef_, pattern=pattern, transition=transition)
         rows = [all_patterns.index(z) for z in asked]
         ends = grammar.automaton.state_matrix[:, grammar.states].tocsr()[rows]
+        # P(z | x): a pattern ends where a state does that it is a suffix of
         found = [
             (ends @ field.marginals(weights, part).nodes.T).T
             for part in ChainData(table.values, table.lengths).parts(field._positions)
@@ -449,7 +450,7 @@ class HighOrderCRF(PatternModel):
         codes = encode_labels(match_labels(y, table), self.classes_)
         data = ChainData(table.values, table.lengths, codes)
         log_z = self._field.log_partition(self._weights, data)
-        return self._field.path_scores(self._weights, data) - log_z
+        return self._field.path_scores(self._weights, data) - log_z  # log P(s | x), Section 2.1
 
     def kbest(
         self, X: Any, k: int, lengths: ArrayLike | None = None

@@ -274,7 +274,7 @@ class HighOrderSemiCRF(PatternModel):
     def _longest(self, stack: SegmentStack) -> int:
         """Return the most positions of a segment, after checking those of training."""
         sizes = stack.stop - stack.start
-        longest = int(sizes.max())
+        longest = int(sizes.max())  # L of Section 2.1
         limit = self.max_segment_length
         if limit is None:
             return longest
@@ -328,6 +328,7 @@ class HighOrderSemiCRF(PatternModel):
             for start in range(length):
                 for d in range(min(L, length - start)):
                     found.append(self.segment_features(x, start, start + d + 1))
+                    # row n L + d: the segment of d + 1 positions from n
                     place.append(((first + start) * L + d, q, start, start + d + 1))
 
         def where(row: int) -> str:
@@ -610,6 +611,7 @@ class HighOrderSemiCRF(PatternModel):
         weights = field.blocks.join(**{**parts, "pattern": pattern, "transition": transition})
         rows = [everything.index(z) for z in asked]
         ends = grammar.automaton.state_matrix[:, grammar.states].tocsr()[rows].toarray()
+        # Σ over states that the pattern is a suffix of
         found = [
             field.marginals(weights, part).segments @ ends.T
             for part in data.parts(field._positions)
@@ -673,6 +675,7 @@ class HighOrderSemiCRF(PatternModel):
             impossible[sequence[1:][again]] = True
         if not impossible.any():
             score = self._field.path_scores(self._weights, data)
+            # log P(s | x), Section 2.1
             return score - self._field.log_partition(self._weights, data)
         result = np.full(data.lengths.size, -np.inf)
         for q in np.flatnonzero(~impossible):

@@ -78,10 +78,12 @@ class LabelGrammar:
         while stack:
             order.append(stack.pop())
             stack += below.get(order[-1], [])[::-1]
+        # histories by their suffixes: those that share one are neighbours
         self.states = np.array(order)
         self.place = np.full(automaton.n_states, -1)
         self.place[self.states] = np.arange(self.states.size)
         self.column: Ints = automaton.last[self.states]
+        # the longest suffix: where a history has no transition of its own it takes this one's
         self.parent: Ints = self.place[automaton.fail[self.states]]
         self.span = np.ones(self.states.size, dtype=np.int64)
         for k in range(self.states.size - 1, -1, -1):
@@ -92,8 +94,9 @@ class LabelGrammar:
         """List the transitions: source (a state or a group), target and the pair that scores it."""
         automaton, n, K = self.automaton, self.n_labels, self.states.size
         own = np.zeros((automaton.n_states, len(automaton.labels)), dtype=bool)
-        own[automaton._prefix, automaton._final] = True
+        own[automaton._prefix, automaton._final] = True  # p·y is a pattern
         longer = np.flatnonzero(automaton._size > 1)
+        # or a state, which later labels can tell from its suffix
         own[automaton._parent[longer], automaton.last[longer]] = True
         own = own[self.states, :n]
         marked, inner = own.copy(), np.zeros_like(own)
@@ -104,11 +107,13 @@ class LabelGrammar:
         representative = np.zeros((K + 1, n), dtype=np.int64)  # row -1: the empty state
         for k in range(K):
             above = representative[self.parent[k]]
+            # r: the longest suffix of p with a transition of its own
             representative[k] = np.where(own[k], self.states[k], above)
         above_inner = np.concatenate([inner, np.ones((1, n), dtype=bool)])[self.parent]
         whole = np.where(marked, ~inner, above_inner)  # as a group: nothing in it differs
         alone = marked & inner
         if not self.allow_repeat:
+            # Section 2.1 allows a label to follow itself; runs do not
             repeats = self.column[:, None] == np.arange(n)
             whole, alone = whole & ~repeats, alone & ~repeats
         parts = []
@@ -116,7 +121,7 @@ class LabelGrammar:
             own_state, y = np.nonzero(chosen)
             parts.append((own_state + shift[own_state], y, representative[own_state, y]))
         source, label, state = (np.concatenate(column) for column in zip(*parts))
-        target = self.place[automaton.delta[state, label]]
+        target = self.place[automaton.delta[state, label]]  # δ(p, y)
         order = np.lexsort((source, target))
         indptr = np.concatenate([[0], np.cumsum(np.bincount(target, minlength=K))])
         self._edges = GroupedEdges(indptr, source[order], np.zeros(source.size), self.span)
@@ -170,7 +175,7 @@ class LabelGrammar:
         """Return the weights of all patterns that end at each label; END belongs to the last."""
         automaton = self.automaton
         width = len(automaton.labels)
-        pairs = automaton.suffix_matrix.T @ weights
+        pairs = automaton.suffix_matrix.T @ weights  # Σ λ_i over patterns that end p·y
         before = automaton.walk(codes, lengths, self._begin)
         scores = pairs[before * width + codes]
         if self.marked:
@@ -189,6 +194,7 @@ class LabelGrammar:
         if self.marked:
             last = np.cumsum(lengths) - 1
             state = automaton.delta[before[last], codes[last]]
+            # END scores the patterns that close the sequence
             counts += np.bincount(state * width + self.n_labels + 1, weight, counts.size)
         return automaton.suffix_matrix @ counts
 

@@ -136,6 +136,7 @@ def mark_boundaries(
 
 
 def count_windows(
+    # the same key for the same window: its prefix's number and its last code
     codes: NDArray[np.int64],
     lengths: NDArray[np.int64],
     n_labels: int,
@@ -150,6 +151,7 @@ def count_windows(
     number = np.zeros(codes.size, dtype=np.int64)  # which window ends there, by position
     for size in range(1, max_order + 2):
         ends = ends[position[ends] >= size - 1]
+        # a window can be frequent only if its prefix is
         before = number[ends - 1] if size > 1 else number[ends]
         ends, before = ends[before >= 0], before[before >= 0]
         keys, inverse, counts = np.unique(
@@ -254,10 +256,12 @@ class PatternAutomaton:
         for size in range(1, int(self._size.max()) + 1):
             level = np.flatnonzero(self._size == size)
             parent, last = self._parent[level], self.last[level]
+            # the longest proper suffix in P
             self.fail[level] = 0 if size == 1 else self.delta[self.fail[parent], last]
+            # δ(p, y) of a p without a child y is that of its longest suffix
             self.delta[level] = self.delta[self.fail[level]]
             longer = np.flatnonzero(self._size == size + 1)
-            self.delta[self._parent[longer], self.last[longer]] = longer
+            self.delta[self._parent[longer], self.last[longer]] = longer  # the children themselves
 
     @property
     def n_states(self) -> int:
@@ -276,7 +280,7 @@ class PatternAutomaton:
             within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
             patterns.append(order[np.repeat(first[suffix], counts) + within])
             states.append(np.repeat(state, counts))
-            suffix = self.fail[suffix]
+            suffix = self.fail[suffix]  # shorter and shorter suffixes, until none is left
             state, suffix = state[suffix >= 0], suffix[suffix >= 0]
         return np.concatenate(patterns), np.concatenate(states)
 

@@ -148,6 +148,7 @@ class SegmentField:
         parts, n, L = self.blocks.split(weights), data.values.shape[0], self.max_length
         base = np.asarray(data.values @ parts["coef"])
         if loss:
+            # Hamming loss of positions, so that a segment's is the sum of its own
             base += loss * (data.labels[:, None] != np.arange(self.grammar.n_labels))
         label_of: Any = slice(None)
         if self._ends is not None:
@@ -159,7 +160,7 @@ class SegmentField:
         run = np.zeros_like(base)
         for d in range(min(L, n)):
             run[: n - d] += base[d:]
-            scores[: n - d, d] = run[: n - d]
+            scores[: n - d, d] = run[: n - d]  # Σ of positions u..u + d, one addition a length
         if self._length:
             scores += parts["length"][:, label_of]
         if self._boundary:
@@ -207,6 +208,7 @@ class SegmentField:
             part, own = data.part(first, last), share[first:last]
             found = self.marginals(weights, part, own)
             pattern = self.grammar.expected(found.pairs, found.starts, found.ends)
+            # P(u, v, z | x) times the share of its sequence
             mass = found.segments * np.repeat(own, part.lengths)[:, None, None]
             total += self._features(part, mass, pattern)
             log_z.append(found.log_partition)
@@ -215,6 +217,7 @@ class SegmentField:
     def _features(self, data: SegmentData, mass: Floats, pattern: Floats) -> Floats:
         """Return the features that a mass of segments (N, L, C) has."""
         labels = self.by_label(mass)
+        # which label covers each position: sums over all segments that do
         covered = occupancy(mass)
         parts = {"pattern": pattern, "coef": data.values.T @ self.by_label(covered[:, None])[:, 0]}
         if self._ends is not None:

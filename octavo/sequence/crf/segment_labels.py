@@ -359,6 +359,7 @@ class EndMarkEncoder(SoundEstimator):
             ends = [t for t, label in enumerate(labels) if label != self.outside]
             begins = [0, *(t + 1 for t in ends)]
             for begin, end in zip(begins, ends):
+                # Section 3.2.2: the mark at the end, told at the beginning
                 labels[begin] = f"{labels[begin]}{self.separator}{names[codes[row + end]]}"
             marked += labels
             row += length

@@ -171,12 +171,14 @@ def approximate_randomization(
         observed = float(metric(y_true, y_a)) - float(metric(y_true, y_b))
         differences = np.empty(n_shuffles)
         for s in range(n_shuffles):
+            # under the null hypothesis outputs of a sequence may change sides
             swap = rng.uniform(size=len(y_true)) < 0.5
             one = [b if w else a for a, b, w in zip(y_a, y_b, swap)]
             two = [a if w else b for a, b, w in zip(y_a, y_b, swap)]
             differences[s] = metric(y_true, one) - metric(y_true, two)
     # A tolerance of rounding: a shuffle that undoes itself must count as large as the observed.
     as_large = int(np.sum(np.abs(differences) >= abs(observed) - 1e-12))
+    # the observed assignment counts as one of the shuffles
     return RandomizationTest(observed, (as_large + 1) / (n_shuffles + 1), as_large, n_shuffles)
 
 
@@ -196,6 +198,7 @@ def _shuffled_counts(
     differences = np.empty(n_shuffles)
     for first in range(0, n_shuffles, 1000):
         size = min(1000, n_shuffles - first)
+        # counts add up over sequences: a shuffle is a product with coins
         moved = (rng.uniform(size=(size, len(a))) < 0.5).astype(np.float64) @ change
         differences[first : first + size] = value(total_a + moved) - value(total_b - moved)
     return float(value(total_a) - value(total_b)), differences

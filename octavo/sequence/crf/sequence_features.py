@@ -254,6 +254,7 @@ def window_features(
     for shift in range(-before, after + 1):
         inside = (position + shift >= 0) & (position + shift < size)
         rows = np.flatnonzero(inside)
+        # rows shifted inside their own sequence; zero beyond its ends
         pick = sp.csr_array((np.ones(rows.size), (rows, rows + shift)), shape=(n, n))
         parts.append(pick @ values)
     if not sp.issparse(values):

@@ -43,7 +43,7 @@ def block_path(scores: HMMScores, k: int) -> NDArray[np.int64]:
     ptr = np.concatenate([[0], np.cumsum(scores.lengths)])
     states = np.empty(ptr[-1], dtype=np.int64)
     if k == 1:
-        return gamma.argmax(axis=1)
+        return gamma.argmax(axis=1)  # k = 1 is posterior decoding, Eq. (5)
     _best_blocks(gamma, follow, ptr, k, states)
     return states
 
@@ -58,6 +58,7 @@ def _follow(scores: HMMScores) -> tuple[NDArray[np.float64], NDArray[np.float64]
     require_possible(scores, found.log_partition)
     assert found.pairs is not None
     total = found.pairs.sum(axis=2, keepdims=True)
+    # P(Y_{t+1} = j | Y_t = i, x) = ξ / Σ_j ξ
     return found.nodes, np.divide(found.pairs, total, out=found.pairs, where=total > 0)
 
 
@@ -84,12 +85,14 @@ def _best_blocks(gamma, follow, ptr, k, states):
         for t in range(T - k + 1):
             s = row - q + t + k - 2
             for middle in range(inner):
+                # base K: the next window drops its first state and takes j as its last
                 for j in range(K):
                     v = middle * K + j
                     best, where, total = -1.0, 0, 0.0
                     for i in range(K):
                         u = i * inner + middle
                         block = chance[u] * follow[s, u % K, j]  # p(y_t..y_{t+k-1} | x), Eq. (29)
+                        # p of the window that stays, with its first state summed out
                         total += block
                         if score[u] + block > best:
                             best, where = score[u] + block, i

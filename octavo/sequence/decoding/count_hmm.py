@@ -125,6 +125,7 @@ class CountHMM(SoundEstimator):
         first = np.cumsum(counts) - counts
         before = step_rows(counts)
         pairs = states[before] * K + states[before + 1]
+        # relative frequencies of first states, transitions and symbols (Section 5)
         start = np.bincount(states[first], minlength=K)
         trans = np.bincount(pairs, minlength=K * K).reshape(K, K)
         emit = np.bincount(

@@ -279,6 +279,7 @@ class HybridDecoder(SoundEstimator):
         if names is None:
             return scores.unstack(found.nodes)
         distinct = np.unique(names)
+        # labels of states: their marginals add up
         return scores.unstack(found.nodes @ (names[:, None] == distinct[None, :]).astype(float))
 
     def score_path(
@@ -652,6 +653,7 @@ def asymptotic_risks(
         keywords = {"method": decoder} if isinstance(decoder, str) else dict(decoder)
         chosen = HybridDecoder(model, **keywords)
     lengths = np.full(n, T)
+    # Section 7: the limit of the risks as T grows, over n chains of length T
     X, truth = simulate_hmm(model, lengths, generator(rng))
     scores = chosen._scores(X, lengths)
     states = state_path(scores, chosen.method, chosen._point_loss(), **chosen._choice())

@@ -125,6 +125,7 @@ def _log_gains(log_marginals: Floats, gains: Floats | None) -> Floats:
     log_marginals -= top
     np.exp(log_marginals, out=log_marginals)
     with np.errstate(divide="ignore"):
+        # 1 - ρ_t of Section 8, up to a factor that no comparison sees
         gained = np.log(log_marginals @ gains.T)
     gained += top
     return gained
@@ -285,11 +286,13 @@ def _path(
             raise ValueError(f"method {method!r} needs mu.")
         forward, backward = variables_of(scores, mu, method)
         product = forward + backward if method == "power" else forward * backward
+        # Section 6: the power transform is kept in logarithms, Brushe's is not
         return _best_of_rows(product)  # Eq. (49)
     if method == "viterbi":
+        # Viterbi: C2 = 1 in Eq. (18)
         return _weighted_path(scores, Weights((0.0, 1.0, 0.0, 0.0), (0.0, 0.0)), None)
     gains = gain_matrix(K, *point)
-    if method == "pmap":
+    if method == "pmap":  # posterior decoding: C1 = 1 in Eq. (26)
         return _weighted_path(scores, Weights((1.0, 0.0, 0.0, 0.0), (1.0, 1.0)), gains)
     if method in ("constrained-pmap", "prior-pmap", "pvd"):
         return _constrained_path(scores, method, gains)
@@ -340,6 +343,7 @@ def state_path(
     if tie_break != "last":
         raise ValueError(f"tie_break must be 'first' or 'last', got {tie_break!r}.")
     K = scores.start.size
+    # the first maximum of reversed states is the last of those given
     return K - 1 - _path(_reversed(scores), method, _reversed_loss(point, K), **choice)
 
 
@@ -536,6 +540,7 @@ def family_members(alphas: ArrayLike, method: str, beta: ArrayLike) -> list[Weig
     if grid.size == 0 or grid.ndim not in (1, 2) or (grid.ndim == 2 and grid.shape[1] != 4):
         raise ValueError(f"alphas must have shape (A,) or (A, 4), got {grid.shape}.")
     if grid.ndim == 1:
+        # Eq. (38) or (34), one weight a member
         return [_checked_weights(method, float(a), None, None, beta) for a in grid]
     weights = _checked_weights(method, None if method != "k-block" else 0.0, None, None, beta)
     return [Weights(_checked_C(row), weights.beta) for row in grid]

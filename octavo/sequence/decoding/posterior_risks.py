@@ -109,6 +109,7 @@ def log_prior_marginals(scores: HMMScores) -> Floats:
         total = np.bincount(trans.source, np.exp(trans.score), minlength=scores.start.size)
         trans = trans._replace(score=trans.score - np.log(total)[trans.source])
     else:
+        # the rows of P as probabilities, whatever scores are given
         trans = trans - logsumexp(trans, axis=-1, keepdims=True)
     nothing = np.zeros(scores.emission.shape)
     return chain_marginals(scores.start, trans, nothing, scores.lengths, log=True).nodes
@@ -140,6 +141,7 @@ def gain_matrix(
     names = checked_labels(labels, K)
     same = (names[:, None] == names[None, :]).astype(float)
     if label_agg == "mean":
+        # the paper's average, for comparison: classes of unequal size need the sum
         same /= same.sum(axis=1, keepdims=True)
     elif label_agg != "sum":
         raise ValueError(f"label_agg must be 'sum' or 'mean', got {label_agg!r}.")
@@ -157,7 +159,7 @@ def loss_matrix(
         return _checked_loss(loss, K, labels)
     names = np.arange(K) if labels is None else checked_labels(labels, K)
     weight = _checked_weights(class_weight, K)
-    wrong = (names[:, None] != names[None, :]).astype(float)
+    wrong = (names[:, None] != names[None, :]).astype(float)  # l(s, y) = l(y) 1{s ≠ y}, Section 8
     return wrong if weight is None else wrong * weight
 
 
@@ -342,8 +344,9 @@ def risks_of_each(
         return np.add.reduceat(values, first) / T
 
     nothing = np.zeros(scores.emission.shape)
+    # log p(s, x)
     joint = path_scores(scores.start, scores.trans, scores.emission, states, scores.lengths)
-    alone = path_scores(scores.start, scores.trans, nothing, states, scores.lengths)
+    alone = path_scores(scores.start, scores.trans, nothing, states, scores.lengths)  # log p(s)
     with np.errstate(divide="ignore"):
         risks = {
             "R1": mean(np.einsum("ty,ty->t", gamma, cost[states])),  # Eq. (5)

@@ -131,6 +131,7 @@ def _power_mean(values, count, mu):
     for m in range(count):
         if values[m] > -np.inf:
             n += 1
+            # Σ of logs, or of powers
             total += values[m] - top if mu == 0.0 else math.exp(mu * (values[m] - top))
     return top + (total / n if mu == 0.0 else math.log(total) / mu)
 
@@ -162,7 +163,7 @@ def _power_backward(trans, s, emission, n, mu, scale, values, fill, backward):
             values[i, fill[i]] = score + emission[n + 1, j] + backward[n + 1, j]
             fill[i] += 1
     for i in range(K):
-        backward[n, i] = _power_mean(values[i], fill[i], mu) - scale
+        backward[n, i] = _power_mean(values[i], fill[i], mu) - scale  # c_{t+1}(μ) of Eq. (52)
 
 
 @njit(cache=True, nogil=True)
@@ -188,7 +189,7 @@ def _power(start, trans, emission, ptr, mu, forward, backward, possible):
                 break
         if possible[q] == -np.inf:
             continue
-        backward[ptr[q + 1] - 1] = 0.0
+        backward[ptr[q + 1] - 1] = 0.0  # β̃_T = 1
         for n in range(ptr[q + 1] - 2, ptr[q] - 1, -1):
             s = _step(trans, n - q)
             _power_backward(trans, s, emission, n, mu, scale[n + 1], values, fill, backward)
@@ -211,14 +212,14 @@ def _log_mean_exp(z):
     top = z[0]
     for x in z:
         top = max(top, x)
-    total = 0.0
+    total = 0.0  # the largest outside, as nothing cancels
     if top > 1.0:
         for x in z:
             total += math.exp(x - top)
         return top + math.log(total / z.shape[0])
     for x in z:
         total += math.expm1(x)
-    return math.log1p(total / z.shape[0])
+    return math.log1p(total / z.shape[0])  # small z: log of the mean of 1 + expm1(z)
 
 
 @njit(cache=True, nogil=True)

@@ -87,6 +87,7 @@ class HMMBank(NamedTuple):
     def n_parameters(self) -> int:
         """Number of free parameters of all models, padding aside."""
         S, M = self.n_states, self.n_mix
+        # free numbers: S - 1, S (S - 1), S (M - 1), and the Gaussians'
         count = int((S - 1 + S * (S - 1) + S * (M - 1)).sum())
         if self.means is None:
             return count

@@ -176,6 +176,7 @@ def mixture_log_density(weights: Floats, means: Floats, covars: Floats, rows: Fl
         block = slice(first, first + step)
         joint = component_log_density(means, covars, rows[block])
         joint += logs
+        # log Σ_m c_m N(y; μ_m, Σ_m), Eq. (1) of Coviello et al. (2014)
         out[block] = joint[..., 0] if weights.shape[-1] == 1 else log_sum(joint)
     return out
 
@@ -215,6 +216,7 @@ def cumulative(logs: Floats) -> Floats:
     total = np.cumsum(np.exp(logs - logsumexp(logs, axis=-1, keepdims=True)), axis=-1)
     possible = logs > -np.inf
     last = logs.shape[-1] - 1 - np.argmax(possible[..., ::-1], axis=-1)
+    # rounding must not leave a draw beyond the last possible entry
     total[np.arange(logs.shape[-1]) >= last[..., None]] = 1.0
     return total
 

@@ -47,6 +47,7 @@ class BankStatistics(NamedTuple):
 def _rescaled(counts: Floats, before: Floats) -> Floats:
     """Return counts as distributions over the last axis; where there are none, those before."""
     total = counts.sum(axis=-1, keepdims=True)
+    # nothing counted: the bound does not depend on it
     return np.where(total > 0, counts / np.where(total > 0, total, 1.0), before)
 
 
@@ -79,6 +80,7 @@ def updated_bank(bank: HMMBank, statistics: BankStatistics, *, noise: float = 0.
     means, covars = moments_to_gaussians(moments, bank.gaussians()[0])  # Eq. (26), (27)
     means, covars = means.reshape(bank.means.shape), covars.reshape(bank.covars.shape)
     if bank.kind == "spherical":
+        # one variance for all axes: their mean maximises
         covars = np.broadcast_to(covars.mean(axis=3, keepdims=True), covars.shape)
     new = bank._replace(covars=covars).widened(noise)
     assert new.covars is not None

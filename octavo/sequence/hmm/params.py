@@ -562,6 +562,7 @@ def join_hmms(hmms: list[HMMParams], weights: ArrayLike) -> HMMParams:
         return values[:, np.minimum(np.arange(M), values.shape[1] - 1)]
 
     discrete = hmms[0].is_discrete
+    # chains that never meet: a mixture of models is one model
     return HMMParams(
         np.concatenate([w * hmm.startprob for w, hmm in zip(np.asarray(weights), hmms)]),
         block_diag(*(_dense(hmm.transmat) for hmm in hmms)),

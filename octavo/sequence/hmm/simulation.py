@@ -27,6 +27,7 @@ def _walk(start, trans, ptr, uniforms, states):
             s = n - q - 1 if trans.shape[0] > 1 else 0
             j = 0
             if n == ptr[q]:
+                # inverse of the cumulative probabilities
                 while j < K - 1 and uniforms[n] >= start[j]:
                     j += 1
             else:

@@ -50,6 +50,7 @@ def start_mixture(
         banks.append(bank)
         if len(banks) < n_components:
             logliks = set_logliks(Mixture(np.ones(1), bank), data)[:, 0] / n_rows
+            # by row, so that long sets are not the worst explained for their length
             best = np.maximum(best, logliks)
             lack = best.max() - best
             chance = np.where(np.isfinite(lack), lack, lack[np.isfinite(lack)].max(initial=1.0))
@@ -109,6 +110,7 @@ def start_bank(
         for m in range(M):
             some = (mine if len(mine) else rows)[inner == m]
             spread = some.var(axis=0) if len(some) > 1 else pooled
+            # variances of few rows may be nothing
             variances[s, m] = np.maximum(spread, _FLOOR * pooled) + noise
     start, trans = _label_counts(labels, data.lengths, S)
     kind = "full" if shape.kind == "full" else "diag"
@@ -132,6 +134,7 @@ def k_means(rows: Floats, k: int, rng: np.random.RandomState) -> tuple[Ints, Flo
     gaps = np.full(len(some), np.inf)
     for _ in range(k - 1):
         gaps = np.minimum(gaps, ((some - centers[-1]) ** 2).sum(axis=1))
+        # k-means++: the next centre by squared distance from those before
         chance = gaps / gaps.sum() if gaps.sum() > 0 else None
         centers = np.vstack([centers, some[rng.choice(len(some), p=chance)]])
     labels = np.full(len(some), -1)

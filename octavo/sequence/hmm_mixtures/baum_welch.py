@@ -60,6 +60,7 @@ def expect_own(bank: HMMBank, data: SequenceSets, noise: float) -> tuple[Floats,
     assert chain.pairs is not None
     begin = np.cumsum(data.sets) - data.sets
     weights = chain.nodes[..., None] if parts is None else chain.nodes[..., None] * parts
+    # Eq. (25) with ẑ = 1: a model learns from its own set alone
     statistics = BankStatistics(
         np.add.reduceat(chain.nodes[firsts], begin),
         np.add.reduceat(chain.pairs, begin),
@@ -233,7 +234,7 @@ def fit_hmms(
 def stationary(trans: Floats) -> Floats:
     """Return a distribution over states that the transitions keep."""
     S = len(trans)
-    system = np.vstack([trans.T - np.eye(S), np.ones(S)])
+    system = np.vstack([trans.T - np.eye(S), np.ones(S)])  # π P = π and Σ π = 1 by least squares
     found = np.linalg.lstsq(system, np.eye(S + 1)[S], rcond=None)[0]
     found = np.maximum(found, 0.0)
     return found / found.sum()

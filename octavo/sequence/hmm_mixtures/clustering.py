@@ -214,6 +214,7 @@ class HMMCentersMixin:
         """Return twice the negative bound, the number of parameters, and of sequences."""
         logliks = self.transform(hmms)
         n = float(len(logliks)) if n_sequences is None else float(n_sequences)
+        # log Σ_j ω_j exp(N_i L_ij), N_i observed sequences a model
         bound = log_sum(safe_log(self.weights_) + n / len(logliks) * logliks).sum()
         centres = self._centres()
         return -2.0 * float(bound), self.weights_.size - 1 + centres.n_parameters, n

@@ -451,7 +451,7 @@ def hmm_distance_matrix(hmms: Any, tau: int = 10, *, symmetric: bool = False) ->
     bank = pack_hmms(hmms)
     require_positive(bank)
     logliks = expected_logliks(bank, bank, check_tau(tau))
-    distances = np.diagonal(logliks)[:, None] - logliks
+    distances = np.diagonal(logliks)[:, None] - logliks  # footnote 7, all pairs at once
     if symmetric:
         distances = 0.5 * (distances + distances.T)
     return distances
@@ -493,6 +493,7 @@ def clustering_loglik(hmms: Any, labels: Any, centers: Any, tau: int = 10) -> fl
     if which.min() < 0 or which.max() >= reduced.size:
         raise ValueError(f"labels must be 0..{reduced.size - 1}, got {which.min()}..{which.max()}.")
     logliks = expected_logliks(base, reduced, check_tau(tau))
+    # Section 5.1: expected log-likelihood of a clustering
     return float(logliks[np.arange(base.size), which].sum())
 
 

@@ -202,6 +202,7 @@ class HierarchicalHMMClustering(ClusterMixin, CallbackSupportMixin, SoundEstimat
                 warn_unless_converged(run, self, max_iter=self.max_iter, tol=self.tol)
                 parents = run.expectations.share.argmax(axis=1)
                 each.append(virtual_sequences(self.n_virtual, bank.size) / bank.size)
+                # the centres of a level are the HMMs of the next (Section 5.2)
                 labels, bank, weights = parents[labels], run.params.bank, run.params.weights
                 levels.append(HMMLevel(labels, parents, unpack_hmms(bank), weights, run.trace))
                 n_iter += run.n_iter

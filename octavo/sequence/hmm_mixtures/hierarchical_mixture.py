@@ -58,6 +58,7 @@ def draw_subsamples(
     """Return a set for each of several draws of distinct sequences; draws may overlap."""
     n = data.lengths.size
     starts = np.cumsum(data.lengths) - data.lengths
+    # Section 7: subsamples without replacement, each reduced as a shard
     drawn = [np.sort(rng.choice(n, min(size, n), replace=False)) for _ in range(n_draws)]
     sequences = np.concatenate(drawn)
     index = np.concatenate([np.arange(starts[q], starts[q] + data.lengths[q]) for q in sequences])
@@ -115,6 +116,7 @@ def fit_shards(
         k = min(n_components, shard.lengths.size)
         own = np.random.RandomState(seed)
         run = fit_mixture(alone, k, shape, restarts, noise=noise, rng=own)
+        # ω of the shard's models, as numbers of sequences
         return unpack_hmms(run.params.bank), run.params.weights * shard.lengths.size
 
     seeds = rng.randint(np.iinfo(np.int32).max, size=data.sets.size)
@@ -375,6 +377,7 @@ class HierarchicalHMMMixture(SequenceMixtureMixin, CallbackSupportMixin, SoundEs
                 "the shards: lower shard_size or raise base_n_components."
             )
         weights = base.masses / base.masses.sum()
+        # N_i = N ω_i, with N virtual sequences a model
         virtual = self.virtual_per_hmm * len(base.hmms) * weights
         run = fit_vhem(
             Collection(

@@ -90,9 +90,10 @@ def expect(mixture: Mixture, data: SequenceSets, noise: float) -> tuple[float, E
         # Eq. (19) with the log-likelihood of a whole set (Section 5.1) in the place of N_i L_ij.
         share, sums = responsibilities(mixture.weights, logliks.T)
         each = np.repeat(share, part.sets, axis=0)  # (n_sequences, K)
+        # ν̂_1 of Eq. (25): posteriors of first states
         statistics = BankStatistics(
             np.einsum("qk,kqs->ks", each, chain.nodes[:, np.cumsum(part.lengths) - part.lengths]),
-            np.einsum("qk,kqst->kst", each, chain.pairs),
+            np.einsum("qk,kqst->kst", each, chain.pairs),  # ξ̂ of Eq. (25): pairs of states
             _emission_statistics(bank, part, each, chain.nodes, parts),
         )
         total = statistics if total is None else total.plus(statistics)
@@ -110,13 +111,14 @@ def _emissions(bank: HMMBank, rows: NDArray[Any], noise: float) -> tuple[Floats,
     if bank.weights.shape[2] == 1:
         return joint[..., 0], None
     scores = log_sum(joint)
-    return scores, np.exp(joint - scores[..., None])
+    return scores, np.exp(joint - scores[..., None])  # η: which Gaussian of a state a row came from
 
 
 def _emission_statistics(
     bank: HMMBank, part: SequenceSets, each: Floats, nodes: Floats, parts: Floats | None
 ) -> Any:
     """Return the moments of the Gaussians, or the counts of the symbols."""
+    # ẑ γ_t(s), the weights of Eq. (26)
     stay = nodes.transpose(1, 0, 2) * np.repeat(each, part.lengths, axis=0)[..., None]
     if bank.means is None:
         K, S, V = bank.weights.shape

@@ -81,9 +81,10 @@ def log_ppk(one: HMMBank, other: HMMBank, lam: float, tau: int) -> Floats:
         total = np.zeros(scores.shape[:2])
         for t in range(tau):
             if t:
+                # Φ_t(β, ρ) = Σ Φ_{t-1} (a a')^λ ψ, as one product from both sides
                 flow = (forth @ flow @ back) * emit
             scale = flow.sum(axis=(2, 3))
-            total += safe_log(scale)
+            total += safe_log(scale)  # scaled at each step: the logs of the scales add up
             flow /= np.where(scale > 0, scale, 1.0)[..., None, None]
         out[first : first + step] = total + tau * top[..., 0, 0]
     return out
@@ -97,6 +98,7 @@ def _log_states(one: HMMBank, other: HMMBank, lam: float) -> Floats:
         both = np.tensordot(one.weights**lam, other.weights**lam, axes=(2, 2))
         return safe_log(both).transpose(0, 2, 1, 3)
     logs = log_product_kernel(*one.gaussians(), *other.gaussians(), lam)
+    # λ (log c_m + log c'_ℓ)
     logs += lam * (safe_log(one.weights).reshape(-1, 1) + safe_log(other.weights).reshape(1, -1))
     logs = logs.reshape(n, S, M, m, R, L).transpose(0, 3, 1, 4, 2, 5)
     top = logs.max(axis=(4, 5))
@@ -151,7 +153,7 @@ def hmm_ppk(hmms: Any, lam: float = 0.5, tau: int = 10, *, normalize: bool = Tru
     logs = log_ppk(bank, bank, _check_power(lam), check_tau(tau))
     if normalize:
         norm = np.diagonal(logs)
-        logs = logs - 0.5 * (norm[:, None] + norm)
+        logs = logs - 0.5 * (norm[:, None] + norm)  # k(a, b) / √(k(a, a) k(b, b))
     kernel = np.exp(logs)
     return 0.5 * (kernel + kernel.T)
 
@@ -181,6 +183,7 @@ def ppk_compactness(kernel: ArrayLike, labels: ArrayLike) -> float:
     matrix, which = np.asarray(kernel, dtype=np.float64), np.asarray(labels)
     if matrix.shape != (which.size, which.size):
         raise ValueError(f"kernel must be {which.size} x {which.size}, got shape {matrix.shape}.")
+    # Section 5.1: mean similarity within clusters
     return float(sum(matrix[np.ix_(which == c, which == c)].mean() for c in np.unique(which)))
 
 
@@ -207,7 +210,7 @@ def spectral_embedding(kernel: Floats, dimension: int) -> tuple[Floats, Floats, 
         Row sums D of the kernel.
     """
     degrees = kernel.sum(axis=1)
-    scaled = kernel / np.sqrt(degrees[:, None] * degrees)
+    scaled = kernel / np.sqrt(degrees[:, None] * degrees)  # D^-½ K D^-½
     n = len(kernel)
     values, vectors = eigh(scaled, subset_by_index=[n - dimension, n - 1])
     values, vectors = values[::-1], vectors[:, ::-1]

@@ -50,6 +50,7 @@ def sample_sets(base: Collection, rng: np.random.RandomState) -> SequenceSets:
     sets : SequenceSets
         One set an HMM.
     """
+    # N_i sequences of length τ, at least one
     counts = np.maximum(np.rint(base.virtual).astype(np.int64), 1)
     hmms = unpack_hmms(base.bank)
     drawn = [hmm.sample(int(n), base.tau, rng) for hmm, n in zip(hmms, counts)]

@@ -116,6 +116,7 @@ def _block_statistics(base: HMMBank, reduced: HMMBank, tau: int, share: Floats) 
     """Return Eq. (23) and the sums Ω of Eq. (28) over a block of base models."""
     found = pair_statistics(base, reduced, tau, np.ascontiguousarray(share))
     if base.means is None:
+        # Ω of Eq. (28) with c the symbols' probabilities
         counts = np.einsum("ibks,ibv->ksv", found.emission, base.weights)
         return BankStatistics(found.start, found.trans, counts)
     means, covars = base.gaussians()
@@ -162,6 +163,7 @@ def prepare_seeds(base: Collection, shape: Shape) -> Seeds:
     means, covars = base.bank.gaussians()
     middle = mass @ means / mass.sum()
     moments = weighted_moments(mass[:, None], means, covars, middle[None], full=False)
+    # total variance of the collection: within and between Gaussians
     variance = moments.second[0] / mass.sum()
     variance = np.where(variance > 0, variance, 1.0)
     smooth = _smoothed(base.bank, variance)
@@ -173,6 +175,7 @@ def _smoothed(bank: HMMBank, variance: Floats) -> HMMBank:
     real = (np.arange(bank.start.shape[1]) < bank.n_states[:, None]).astype(float)
     uniform = real / bank.n_states[:, None]
     start = (1 - _SMOOTH) * bank.start + _SMOOTH * uniform
+    # a transition of chance zero would stay zero in Eq. (25)
     trans = (1 - _SMOOTH) * bank.trans + _SMOOTH * uniform[:, None] * real[:, :, None]
     if bank.covars is None:
         V = bank.weights.shape[2]
@@ -226,6 +229,7 @@ def start_mixture(
 
     def start(i: int) -> tuple[HMMBank, Floats]:
         model = first_model(base, i, seeds, rng)
+        # L_ii - L_ij, the divergence of footnote 7
         lack = seeds.own - expected_logliks(base.bank, model, base.tau)[:, 0]
         return model, np.maximum(lack, 0.0)
 
@@ -245,6 +249,7 @@ def reseeded(
     if sizes[j] > _EMPTY or sizes.size == 1:
         return None
     lack = seeds.own - run.expectations.logliks.max(axis=1)
+    # what model i loses for want of a cluster, in virtual sequences
     i = int(np.argmax(base.virtual * lack))
     models = [run.params.bank.take([k]) for k in range(sizes.size)]
     models[j] = first_model(base, i, seeds, rng)
@@ -310,6 +315,7 @@ def fit_vhem(
     def one() -> Climb:
         mixture = init or start_mixture(base, n_clusters, seeds, rng)
         for share in () if init else annealing:
+            # N annealed: soft assignments first
             softer = base._replace(virtual=share * base.virtual)
             mixture = up(mixture, softer, FIRST_ITERATIONS).params
         run = up(mixture, base, max_iter)

@@ -358,6 +358,7 @@ class DMV(CallbackSupportMixin, SoundEstimator):
         counts = self._counted(corpus, given, shape)
         grammar = estimated(counts, None, shape.backoff)
         if shape.backoff < 1.0:
+            # EM for the mixture of Eq. (10); trees are seen
             for _ in range(max(self.n_iter, 1)):  # which of the two a dependent came from is hidden
                 grammar = estimated(counts, grammar, shape.backoff)
         self._keep(grammar, tags)
@@ -440,6 +441,7 @@ class DMV(CallbackSupportMixin, SoundEstimator):
         trees = sum_over_trees(self._grammar, corpus, lam, self.n_jobs)
         check_possible(trees.log_partition)
         for batch, table in zip(corpus.batches, edge_tables(corpus, trees.edges)):
+            # the tree of most expected right heads
             best, _ = best_projective_trees(table[:, 1:, :, None], table[:, 0])
             for q, mine in zip(batch.rows, best):
                 found[q] = mine

@@ -132,10 +132,11 @@ def dependency_ambiguity(
             for h in range(0 if include_root else 1, n + 1):
                 parent = None if h == 0 else mine[h - 1]
                 old = sums.get(parent, 0.0)
+                # tokens apart (PR-S), or the chance of any parent of that tag (PR-AS)
                 sums[parent] = max(old, table[h, c]) if symmetric else old + table[h, c]
             for parent, value in sums.items():
                 largest[child, parent] = max(largest.get((child, parent), 0.0), float(value))
-    return float(sum(largest.values()))
+    return float(sum(largest.values()))  # Σ_cp max_i, the ambiguity of Section 4.1
 
 
 @checked
@@ -215,4 +216,5 @@ def scale_sigma(sigma: float, n_tokens: int, n_reference: int) -> float:
         raise ValueError(f"Parameter sigma must be finite and not negative, got {sigma}.")
     if not (n_tokens >= 1 and n_reference >= 1):
         raise ValueError(f"Numbers of tokens must be at least 1, got {n_tokens} and {n_reference}.")
+    # Section 6.4 prints the ratio upside down; Table 7 has it this way
     return float(sigma * n_tokens / n_reference)

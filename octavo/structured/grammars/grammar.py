@@ -44,6 +44,7 @@ class Grammar(NamedTuple):
         """Dependents by head with back-off, Eq. (10)."""
         if self.backoff == 1.0:
             return self.own
+        # λ p(c | h, d, v) + (1 - λ) p(c | d, v)
         return self.backoff * self.own + (1.0 - self.backoff) * self.shared
 
 
@@ -72,8 +73,10 @@ def classes_of(grammar: Grammar) -> int:
 def log_tables(grammar: Grammar) -> tuple[Floats, Floats, Floats]:
     """Return log weights of roots (T,), stops (T, 2, V) and edges (T, 2, V, T), by class."""
     V = classes_of(grammar)
+    # valence class min(V - 1, a): min(V, a) as printed would have V + 1 classes
     s = np.minimum(np.arange(V), grammar.stop.shape[2] - 1)
     c = np.minimum(np.arange(V), grammar.own.shape[2] - 1)
+    # going on, then which dependent: the two factors of an edge
     edges = safe_log(grammar.go)[:, :, s, None] + safe_log(grammar.child)[:, :, c]
     stops = np.ascontiguousarray(safe_log(grammar.stop)[:, :, s])
     return safe_log(grammar.root), stops, np.ascontiguousarray(edges)
@@ -94,7 +97,7 @@ def _weights(x, log_root, log_stop, log_edge, penalty, roots, stops, edges):
                 edges[h, c, s] = log_edge[x[h], d, s, x[c]]
     if penalty.shape[0]:
         for c in range(n):
-            roots[c] -= penalty[0, c]
+            roots[c] -= penalty[0, c]  # exp(-λ) on an edge, of Section 4.4
             for h in range(n):
                 for s in range(V):
                     edges[h, c, s] -= penalty[h + 1, c]
@@ -230,6 +233,7 @@ def counts_by_class(grammar: Grammar, by_root: Floats, by_stop: Floats, by_edge:
     return Counts(
         by_root,
         _folded(by_stop, Vs, 2),
+        # an edge is one decision to go on, whichever dependent follows
         _folded(by_edge.sum(axis=3), Vs, 2),
         _folded(by_edge, Vc, 2),
     )
@@ -274,6 +278,7 @@ def split_children(counts: Floats, grammar: Grammar | None, backoff: float) -> t
         return backoff * counts, (1.0 - backoff) * counts.sum(axis=0)
     own = backoff * grammar.own
     total = own + (1.0 - backoff) * grammar.shared
+    # the chance that a dependent was drawn by its head, not by back-off
     share = np.divide(own, total, out=np.full_like(own, backoff), where=total > 0.0)
     return share * counts, ((1.0 - share) * counts).sum(axis=0)
 

@@ -61,11 +61,12 @@ def learn_em(
     def expect(grammar: Grammar) -> tuple[float, Counts]:
         trees = sum_over_trees(grammar, corpus, n_jobs=n_jobs)
         check_possible(trees.log_partition)
-        return float(trees.log_partition.sum()), trees.counts
+        return float(trees.log_partition.sum()), trees.counts  # Eq. (4) without a prior
 
     def maximize(grammar: Grammar, counts: Counts) -> Grammar:
         return estimated(counts, grammar, grammar.backoff)
 
+    # the E- and M-step of Eq. (2)
     run = climb(expect, maximize, start, max_iter=n_iter, tol=-1.0, progress=progress)
     return Learned(run.params, run, 0.0, None)
 
@@ -77,8 +78,9 @@ def _dirichlet_mean(counts: Floats, alpha: float) -> tuple[Floats, float]:
     """Return exp E[log θ] of Dirichlet posteriors, and their divergence from the prior."""
     after = counts + alpha
     total, K = after.sum(axis=-1, keepdims=True), counts.shape[-1]
+    # exp(ψ(count + α) - ψ(total)) of Table 1: weights that need not sum to one
     logs = np.maximum(digamma(after) - digamma(total), LEAST_DIGAMMA)
-    apart = gammaln(total[..., 0]) - gammaln(K * alpha)
+    apart = gammaln(total[..., 0]) - gammaln(K * alpha)  # KL(Dir(count + α) ‖ Dir(α))
     apart = apart - (gammaln(after) - gammaln(alpha)).sum(axis=-1) + (counts * logs).sum(axis=-1)
     return np.exp(logs), float(apart.sum())
 
@@ -111,6 +113,7 @@ def learn_sdp(
     def expect(state: tuple[Grammar, float]) -> tuple[float, Counts]:
         trees = sum_over_trees(state[0], corpus, n_jobs=n_jobs)
         check_possible(trees.log_partition)
+        # log Σ_y of the weights, less the parameters' divergence
         return float(trees.log_partition.sum()) - state[1], trees.counts
 
     def maximize(state: tuple[Grammar, float], counts: Counts) -> tuple[Grammar, float]:
@@ -152,6 +155,7 @@ def edge_features(corpus: Corpus, symmetric: bool) -> EdgeFeatures:
     for batch in corpus.batches:
         B, n = batch.tags.shape
         parents = np.concatenate([np.zeros((B, 1), dtype=np.int64), batch.tags + 1], axis=1)
+        # φ_cpi of Section 4.1, the root being a parent too
         kind = batch.tags[:, None, :] * (T + 1) + parents[:, :, None]
         kind[:, np.arange(1, n + 1), np.arange(n)] = -1  # no token is its own head
         kinds.append(kind.ravel())
@@ -160,8 +164,10 @@ def edge_features(corpus: Corpus, symmetric: bool) -> EdgeFeatures:
         first += B * n
     kind = np.concatenate(kinds)
     if symmetric:
+        # PR-S: every edge to a parent token is its own feature
         return EdgeFeatures(None, group_entries(kind), kind.size)
     # a token has one tag, so that token and kind name token and parent tag
+    # PR-AS: edges of a token to parents of one tag share their feature
     which = np.concatenate(tokens) * (T * (T + 1) + 1) + (kind + 1)
     _, places, index = np.unique(which, return_index=True, return_inverse=True)
     return EdgeFeatures(index.ravel(), group_entries(kind[places]), places.size)
@@ -283,12 +289,14 @@ def _sparse_step(
             n_jobs=n_jobs,
         )
         warm[0] = found.last
-        bound, gap, counts = loglik - found.value, found.gap, found.rest[0]
+        bound, gap, counts = loglik - found.value, found.gap, found.rest[0]  # J(θ) of Eq. (6)
         if last:
             old = last[0]
+            # F of Eq. (8) at the last q: an unfinished E-step must not lose what that one had
             kept = expected_log_probability(old.counts, grammar) + old.entropy - old.penalty
             if kept > bound + ROUNDING * abs(bound):
                 return kept, (old, max(bound + gap - kept, 0.0), found.lam)
+        # σ Σ_cp ξ_cp of Eq. (7)
         penalty = sigma * float(largest_of_groups(found.expectations, features.groups).sum())
         # KL(q ‖ p) = -H(q) - E_q[log p(X, Y)] + log p(X)
         entropy = loglik - (found.value - penalty) - expected_log_probability(counts, grammar)

@@ -130,14 +130,17 @@ def project_posterior(
     """
 
     def feasible(lam: Floats) -> Floats:
+        # each group's multipliers: not negative, sum at most σ
         return project_group_balls(lam, groups, sigma)
 
     here = _evaluated(log_partition, feasible(start), groups, sigma)
     best, least = here, here.objective
     values, calls, step = [here.objective], 1, 0.0
     known, waited = best, 0
+    # best primal against best dual, which may be of different points
     while best.primal + least > tol * max(1.0, abs(best.primal)) and calls < max_iter:
         if not step:
+            # the dual's gradient in λ is -E_q[φ]
             move = feasible(here.lam + here.expectations) - here.lam
             step = 1.0 / max(float(np.abs(move).max(initial=0.0)), LEAST_STEP)
         toward = feasible(here.lam + step * here.expectations) - here.lam
@@ -162,7 +165,7 @@ def project_posterior(
         moved = there.lam - here.lam
         bend = float(moved @ (here.expectations - there.expectations))
         length = float(moved @ moved)
-        step = MOST_STEP if bend <= 0.0 else length / bend
+        step = MOST_STEP if bend <= 0.0 else length / bend  # Barzilai and Borwein's step
         step = min(max(step, LEAST_STEP), MOST_STEP)
         if length == 0.0:
             break
@@ -319,7 +322,7 @@ class L1LinfPosteriorRegularizer:
         def used(found: PosteriorProjection) -> float:
             return float(largest_of_groups(found.expectations, kinds).sum())
 
-        low, high = 0.0, 1.0
+        low, high = 0.0, 1.0  # Σ ξ falls with σ: bisect σ until it meets the bound
         best = self._solve(log_partition, kinds, 0.0, np.zeros(kinds.order.size))
         if used(best) <= bound:
             return best
@@ -339,4 +342,4 @@ class L1LinfPosteriorRegularizer:
                 low = middle
             else:
                 high, best = middle, found
-        return best._replace(value=best.value - high * used(best))
+        return best._replace(value=best.value - high * used(best))  # KL alone, at the bound

@@ -34,6 +34,7 @@ def _harmonic_tables(n: int, V: int) -> tuple[Floats, Floats]:
     place = np.arange(n)
     far = np.abs(place[:, None] - place)
     near = np.divide(1.0, far, out=np.zeros((n, n)), where=far > 0)
+    # (1 - 1/n) |h - c|⁻¹ / Σ |h' - c|⁻¹
     chance = (1.0 - 1.0 / n) * near / np.maximum(near.sum(axis=0), 1e-300)
     edges, stops = np.zeros((n, n, V)), np.zeros((n, 2, V))
     for h in range(n):
@@ -44,6 +45,7 @@ def _harmonic_tables(n: int, V: int) -> tuple[Floats, Floats]:
                 edges[h, c] = chance[h, c] * farther
                 more = np.append(0.0, farther[:-1])
                 more[-1] += farther[-1]
+                # c a dependent or not, independent of those farther out
                 farther = (1.0 - chance[h, c]) * farther + chance[h, c] * more
             stops[h, d] = farther
     return edges, stops
@@ -69,7 +71,7 @@ def harmonic_counts(corpus: Corpus, shape: Grammar) -> Counts:
     for batch in corpus.batches:
         x, n = batch.tags, batch.tags.shape[1]
         edges, stops = _harmonic_tables(n, V)
-        np.add.at(by_root, x, 1.0 / n)
+        np.add.at(by_root, x, 1.0 / n)  # 1 / n: the root is any token
         np.add.at(by_stop, x, stops)
         for h in range(n):
             for c in range(n):

@@ -65,7 +65,7 @@ def chain_sums(model: Chain, words: Words, lam: Floats | None = None) -> tuple[A
     """Return marginals under exp(-lam) weights and the counts that they add up to."""
     nodes = safe_log(model.emission)[:, words.numbers].T
     if lam is not None:
-        nodes = nodes - lam.reshape(nodes.shape)
+        nodes = nodes - lam.reshape(nodes.shape)  # exp(-λ) on (position, state)
     found = chain_marginals(
         safe_log(model.start), safe_log(model.trans), nodes, words.lengths, pairs="total"
     )
@@ -98,7 +98,7 @@ class _Step:
         self.warm = found.last
         bound, gap = loglik - found.value, found.gap
         if self.last is not None:
-            kept = _expected(self.last[0], model) + self.last[1]
+            kept = _expected(self.last[0], model) + self.last[1]  # F of Eq. (8) at the last q
             if kept > bound + ROUNDING * abs(
                 bound
             ):  # as in the grammar's step: the bound never falls

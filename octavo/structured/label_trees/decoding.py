@@ -188,7 +188,9 @@ def decode_over_trees(parents: ArrayLike, edge_scores: ArrayLike, K: int) -> Tre
     totals = np.sum([tree_scores(tree[0], tree[2], met) for tree in trees], axis=0)
     best = int(np.argmax(totals))
     n, L = tables.shape[1:3]
+    # the first list has every labelling: nothing is left out
     every = n * np.log2(max(L, 1)) < 40 and len(lists[0][1]) == L**n
+    # θ of Lemma 10: no labelling outside all lists scores more
     rest = -np.inf if every else float(sum(scores[-1] for _, scores in lists))
     score = float(totals[best])
     scale = max(1.0, float(np.abs(tables).max()))
@@ -221,7 +223,7 @@ def _cover(strength, tol, parents, orders, uses):
             u = parents[n_trees, v]
             uses[u, v] += 1
             uses[v, u] += 1
-            rest -= left[u, v]
+            rest -= left[u, v]  # ν of Lemma 11: what pairs in no tree can still add
             left[u, v] = 0.0
             left[v, u] = 0.0
         n_trees += 1
@@ -234,6 +236,7 @@ def _fill(h, n_trees, J, uses, parent, scores):
     n = h.shape[0]
     for v in range(n):
         p = parent[v]
+        # an edge that several trees use is shared evenly among them
         pair = J[v, p] / uses[v, p] if p >= 0 else 0.0
         for b in range(2):
             s = 2.0 * b - 1.0
@@ -250,7 +253,7 @@ def _offer(h, J, labels, r, bonus, truth, kept, top):
     for i in range(n):
         inner = h[i]
         for j in range(i):
-            inner += J[i, j] * (2.0 * labels[r, j] - 1.0)
+            inner += J[i, j] * (2.0 * labels[r, j] - 1.0)  # Σ_i s_i (h_i + Σ_{j<i} J_ij s_j)
         total += (2.0 * labels[r, i] - 1.0) * inner
         is_truth = is_truth and labels[r, i] == truth[i]
     if not is_truth:
@@ -285,16 +288,17 @@ def _decode(coefficients, first, second, K, bonus, truth, labels, values, bounds
         for v in range(n):
             lists[0, v] = truth[k, v]
         top = _offer(h, J, lists, 0, bonus, truth[k], labels[k], -np.inf)
-        outside += bonus
+        outside += bonus  # a wrong labelling outside the lists may have the bonus too
         every = False
         for t in range(n_trees):
             _fill(h, n_trees, J, uses, parents[t], scores)
             found = fill_k_best(parents[t], orders[t], scores, K, lists, totals)
-            outside += totals[found - 1]
+            outside += totals[found - 1]  # θ + ν of Lemma 11
             every = every or found < K
             for r in range(found):
                 top = _offer(h, J, lists, r, bonus, truth[k], labels[k], top)
         values[k] = top
+        # a list that ends early has every labelling
         bounds[k] = top if every or outside <= top + 1e-10 * (1.0 + abs(top)) else outside
 
 

@@ -29,7 +29,7 @@ def pair_informations(Y: np.ndarray) -> Floats:
     for (a, b), joint in tables.items():
         apart = np.outer(rates[a], rates[b])
         seen = joint > 0.0
-        total[seen] += joint[seen] * np.log(joint[seen] / apart[seen])
+        total[seen] += joint[seen] * np.log(joint[seen] / apart[seen])  # Σ p log p / (p_i p_j)
     return np.maximum(total, 0.0)
 
 
@@ -136,8 +136,10 @@ def exponential_weights_choice(
         )
     losses = (votes != truth).mean(axis=2)
     totals = before[:, None] + np.hstack([np.zeros((len(votes), 1)), np.cumsum(losses, axis=1)])
+    # exp(-η × loss so far), scaled so that the best is one
     weights = np.exp(-learning_rate * (totals - totals.min(axis=0)))
     weights = (weights / weights.sum(axis=0)).T
+    # the weighted vote before the truth of that round is known
     share = np.einsum("tj,jti->ti", weights[:-1], votes.astype(np.float64))
     chosen = (share >= 0.5 - 1e-12).astype(np.int64)
     return ExpertChoice(chosen, weights, (chosen != truth).mean(axis=1))

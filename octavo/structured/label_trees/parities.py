@@ -55,17 +55,20 @@ def parity_weights(edge_weights: Floats, pairs: LabelPairs, node_potentials: boo
     is the mean of what it has.
     """
     n = pairs.n_labels
+    # 1 / (l - 1) normalises a tree's kernel; with potentials there are 2l - 1 parts
     parts = 2 * n - 1 if node_potentials else n - 1
+    # 1[u = u'] = ¼ (1 + s_i s_i') (1 + s_j s_j'): a quarter a parity, the constant cancels
     nodes = 0.25 * np.bincount(pairs.first, edge_weights, n)
     nodes += 0.25 * np.bincount(pairs.second, edge_weights, n)
     if node_potentials:
-        nodes = nodes + 0.5
+        nodes = nodes + 0.5  # 1[y = y'] = ½ (1 + s s')
     return np.concatenate([nodes, 0.25 * edge_weights]) / parts
 
 
 def edge_norms(squares: Floats, pairs: LabelPairs) -> Floats:
     """Return gamma_e of each pair from the squared norms of the parities' functions."""
     n = pairs.n_labels
+    # γ_e of Section 4.4.3, by its three parities
     return 0.25 * (squares[pairs.first] + squares[pairs.second] + squares[n:])
 
 
@@ -76,7 +79,7 @@ def _low_table(row, first, second, n, low, totals, fields):
     ``fields[i, b]`` is the sum over the first labels j of J_ij s_j(b), for the others i.
     """
     for b in range(1 << low):
-        totals[b] = 0.0
+        totals[b] = 0.0  # all others off: what they add comes by fields
         for i in range(n - low):
             fields[i, b] = 0.0
         for i in range(low):
@@ -133,11 +136,11 @@ def _best_of_all(coefficients, first, second, n, bonus, truth, labels):
                 i = low + bit
                 now = -1.0 if (gray >> bit) & 1 else 1.0
                 gray ^= 1 << bit
-                inner = row[i]
+                inner = row[i]  # next of the Gray code: one sign changes at a time
                 for j in range(low, n):
                     if j != i:
                         inner += J[i, j] if (gray >> (j - low)) & 1 else -J[i, j]
-                base += 2.0 * now * inner
+                base += 2.0 * now * inner  # a sign that turns moves its terms by twice their size
                 top = _add_and_max(totals, 2.0 * now, fields[bit])
             else:
                 top = _add_and_max(totals, 0.0, fields[0])

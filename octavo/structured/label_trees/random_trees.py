@@ -173,10 +173,12 @@ def tree_max_marginals(coefficients: Floats, tree: Indices, pairs: LabelPairs) -
     belief = coefficients[:, :n].copy()  # half the difference of on and off, without the parent
     sent = np.zeros_like(belief)
     for v in order[:0:-1]:
+        # from leaves to the root
         sent[:, v] = _passed(belief[:, v], coefficients[:, n + numbers[v]])
         belief[:, parent[v]] += sent[:, v]
     for v in order[1:]:
         rest = belief[:, parent[v]] - sent[:, v]
+        # and back, without what the neighbour itself had sent
         belief[:, v] += _passed(rest, coefficients[:, n + numbers[v]])
     return 2.0 * belief
 

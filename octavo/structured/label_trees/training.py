@@ -114,6 +114,7 @@ class Worst(NamedTuple):
 def losses_of(Y: Rows, labels: Rows, loss: str) -> Floats:
     """Return what label sets cost where Y is right."""
     wrong = np.asarray(Y) != labels
+    # Δ of Section 4.4.3
     return wrong.mean(axis=1) if loss == "hamming" else wrong.any(axis=1).astype(np.float64)
 
 
@@ -126,7 +127,7 @@ def augmented(coefficients: Floats, Y: Rows, loss: str) -> tuple[Floats, float, 
         return coefficients, 0.0, 1.0
     n = Y.shape[1]
     coefficients = coefficients.copy()
-    coefficients[:, :n] -= (2.0 * Y - 1.0) / (2.0 * n)
+    coefficients[:, :n] -= (2.0 * Y - 1.0) / (2.0 * n)  # (1/l) 1[y ≠ y_k] = 1/(2l) - s s_k / (2l)
     return coefficients, 0.5, 0.0
 
 
@@ -138,6 +139,7 @@ def worst_label_sets(problem: Margins, weights: Floats, G: Floats, rows: Indices
     coefficients, constant, bonus = augmented(plain, Y, problem.loss)
     found = decode(coefficients, pairs, problem.k_best, bonus=bonus, truth=Y)
     own = np.einsum("kf,kf->k", plain, parities(Y, pairs))
+    # bounds, not values: a slack that decoding missed stays in the primal
     slacks = np.maximum(found.bounds + constant - own, 0.0)
     losses = losses_of(Y, found.labels, problem.loss)
     return Worst(found.labels, losses, slacks, np.empty(0))
@@ -158,11 +160,11 @@ class _State:
     def look(self, weights: Floats) -> tuple[Worst, float, float]:
         """Return the worst label sets, the primal value and the machine's own dual value."""
         G = self.problem.K @ self.D
-        squares = np.einsum("kf,kf->f", self.D, G)
+        squares = np.einsum("kf,kf->f", self.D, G)  # αᵀ K α of each parity
         worst = worst_label_sets(self.problem, weights, G, np.arange(len(self.D)))
         worst = worst._replace(squares=squares)
         half = 0.5 * float(weights @ squares)
-        primal = half + self.problem.C * float(worst.slacks.sum())
+        primal = half + self.problem.C * float(worst.slacks.sum())  # Definition 3 at these weights
         return worst, primal, self.total_loss() - half
 
     def total_loss(self) -> float:
@@ -215,6 +217,7 @@ def tree_bound(norms: Floats, squares: Floats, pairs: LabelPairs, node_potential
     table = np.zeros((n, n))
     table[pairs.first, pairs.second] = table[pairs.second, pairs.first] = norms
     edges = maximum_forest(table)
+    # max_T υ_T by one maximum spanning tree
     heaviest = float(table[edges[:, 0], edges[:, 1]].sum())
     if node_potentials:
         return (heaviest + 0.5 * float(squares[:n].sum())) / (2 * n - 1)
@@ -277,13 +280,14 @@ def train(
             bound = dual
         else:
             heaviest = tree_bound(norms, worst.squares, pairs, nodes)
-            bound = state.total_loss() - 0.5 * heaviest
+            bound = state.total_loss() - 0.5 * heaviest  # Definition 5
         best_dual = max(best_dual, bound)
         if primal < kept[0]:
             kept = primal, state.D.copy(), mixture
         objectives.append(kept[0])
-        gaps.append(max(kept[0] - best_dual, 0.0))
+        gaps.append(max(kept[0] - best_dual, 0.0))  # best primal less best dual, of whatever rounds
         n_trees.append(len(mixture.trees))
+        # υ_{T*} - Σ λ_T υ_T, halved: the gap that weights leave
         kkt = dual - bound if update is not None else 0.0
         if gaps[-1] <= tol * abs(kept[0]) or outer == max_outer or on_round():
             break

@@ -48,6 +48,7 @@ def _pack(shares, prior, n_trees, loads):
     for i in range(n):
         for j in range(n):
             loads[i, j] *= prior
+            # lightest in load is heaviest in minus load
             relative[i, j] = -loads[i, j] / shares[i, j]
     for _ in range(n_trees):
         heaviest_tree(relative, parent, order)
@@ -113,6 +114,7 @@ def closed_step(
     if not top > 0.0:
         return weights
     shares, table = np.ones((n, n)), np.zeros((n, n))
+    # λ_e γ_e^power: the closed form for power ½, before trees restrict it
     share = np.maximum(weights * np.maximum(norms / top, 0.0) ** power, 1e-12)
     shares[first, second] = shares[second, first] = share
     table[first, second] = table[second, first] = weights

@@ -98,15 +98,18 @@ def _explicit_step(
 ) -> TreeMixture:
     """Return the mixture after a step of trees' weights, with the heaviest tree in it."""
     n, trees, weights = mixture.n_labels, list(mixture.trees), mixture.weights
+    # υ_T = Σ_{e in T} γ_e
     upsilon = np.array([norms[pair_numbers(tree, n)].sum() for tree in trees])
-    top = norms[pair_numbers(heaviest, n)].sum()
+    top = norms[pair_numbers(heaviest, n)].sum()  # υ_{T*}
     known = [set(pair_numbers(tree, n).tolist()) for tree in trees]
     is_new = set(pair_numbers(heaviest, n).tolist()) not in known
     if not top > 0.0:
         return mixture
     if update == "closed":
+        # λ_T √υ_T at power ½, Eq. (4.16)
         weights = weights * (np.maximum(upsilon, 0.0) / top) ** power
     else:
+        # Algorithm 7: T goes where υ_T and λ_T are both small
         stay = (upsilon >= (weights @ upsilon)) | (weights >= DROPPED)
         trees, weights, upsilon = (
             [t for t, s in zip(trees, stay) if s],
@@ -114,10 +117,12 @@ def _explicit_step(
             upsilon[stay],
         )
         if not is_new:
+            # Algorithm 7: λ_T exp(√υ_T), scaled by the largest
             ahead = weights * np.exp(np.sqrt(np.maximum(upsilon, 0.0)) - np.sqrt(top))
             weights = DAMPING * weights / weights.sum() + (1 - DAMPING) * ahead / ahead.sum()
     weights = weights / weights.sum()
     if is_new:
+        # Algorithm 7: the new tree enters with 1 / |T|
         weights = np.append(weights, 1.0 / max(len(trees), 1))
         trees.append(heaviest)
     weights = weights / weights.sum()

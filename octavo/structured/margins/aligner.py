@@ -50,7 +50,8 @@ def _jump_matrix(tables: _Tables, n: int) -> Floats:
     middle = len(tables.jumps) // 2
     steps = np.arange(n)[None, :] - np.arange(n)[:, None]
     jump = tables.jumps[np.clip(steps + middle, 0, len(tables.jumps) - 1)]
-    jump = jump / jump.sum(axis=1, keepdims=True)
+    jump = jump / jump.sum(axis=1, keepdims=True)  # jumps that stay inside the sentence
+    # a state of the empty word keeps the position that it was left from
     top = np.hstack([(1.0 - tables.empty) * jump, tables.empty * np.eye(n)])
     return np.vstack([top, top])
 
@@ -65,6 +66,7 @@ def _position_shares(model: Any, tables: _Tables, m: int, n: int) -> Floats:
 def _mixture_step(model: Any, batch: _Batch, tables: _Tables) -> tuple[Floats, float]:
     """Return posteriors of models 1 and 2, and the log-likelihood."""
     _, m, columns = batch.cells.shape
+    # t(e_j | f_i) p(i | j, m, n)
     joint = tables.words[batch.cells] * _position_shares(model, tables, m, columns - 1)
     totals = joint.sum(axis=2, keepdims=True)
     return joint / np.maximum(totals, 1e-300), float(np.log(np.maximum(totals, 1e-300)).sum())
@@ -93,12 +95,14 @@ def _hmm_step(batch: _Batch, tables: _Tables) -> tuple[Floats, float, Floats]:
         prior = _hmm_start(tables, n) if j == 0 else ahead[:, j - 1] @ move
         ahead[:, j] = prior * emit[:, j]
         scale[:, j] = np.maximum(ahead[:, j].sum(axis=1), 1e-300)
+        # scaled forward pass: the scales' product is the likelihood
         ahead[:, j] /= scale[:, j, None]
     back = np.ones((size, states))
     posterior, moves = np.empty_like(emit), np.zeros((n, n))
     posterior[:, m - 1] = ahead[:, m - 1]
     for j in range(m - 1, 0, -1):
         right = back * emit[:, j] / scale[:, j, None]
+        # posterior of two neighbours, the scale taken out of the right part
         pairs = np.einsum("ba,bc->ac", ahead[:, j - 1], right) * move
         moves += pairs[:n, :n] + pairs[n:, :n]
         back = right @ move.T
@@ -116,7 +120,7 @@ def _hmm_path(batch: _Batch, tables: _Tables) -> np.ndarray:
     best = np.log(np.maximum(_hmm_start(tables, n), 1e-300)) + emit[:, 0]
     came = np.zeros((size, m, states), dtype=np.intp)
     for j in range(1, m):
-        options = best[:, :, None] + move
+        options = best[:, :, None] + move  # Viterbi
         came[:, j] = options.argmax(axis=1)
         best = options.max(axis=1) + emit[:, j]
     path = np.empty((size, m), dtype=np.intp)
@@ -295,7 +299,7 @@ def _iteration(
             positions[m, columns - 1] = posterior.mean(axis=0)
         likelihood += found
         counts += np.bincount(batch.cells.ravel(), posterior.ravel(), len(counts))
-    totals = np.bincount(owner, counts)
+    totals = np.bincount(owner, counts)  # t(e | f) sums to one for each f
     words = np.maximum(counts / np.maximum(totals[owner], 1e-300), FLOOR)
     if model == "hmm":
         jumps = (jumps + FLOOR) / (jumps + FLOOR).sum()

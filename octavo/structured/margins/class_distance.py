@@ -76,6 +76,7 @@ def class_distance_from_tree(tree: Any) -> Floats:
         for j, b in leaves:
             if i != j:
                 shared = next(k for k, (p, q) in enumerate(zip(a, b)) if p != q)
+                # Δ(o, o') of Section 2.2.3: the lower the first common branch, the less
                 distance[i, j] = 1.0 - shared / levels
     return distance
 

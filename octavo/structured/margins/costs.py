@@ -59,7 +59,7 @@ def reordering_cost(
         raise ValueError(f"Parameter `beta` must be positive, got {beta!r}.")
     distances = reordering_distances(derivation)
     if mode == "distance":
-        return float(np.abs(distances).sum())
+        return float(np.abs(distances).sum())  # Σ d_m
     if probabilities is None:
         raise ValueError(f"Parameter `probabilities` is needed by mode={mode!r}.")
     chances = real_array(probabilities, "probabilities")
@@ -76,7 +76,8 @@ def reordering_cost(
             "Parameter `probabilities` must lie between 0 and 1, got values from "
             f"{chances.min():g} to {chances.max():g}."
         )
-    chances = np.clip(chances, LEAST, 1.0)
+    chances = np.clip(chances, LEAST, 1.0)  # keeps Eq. (7) finite
     if mode == "direct":
+        # -Σ log p: a log-linear decoder needs logs, where the text adds p itself
         return -float(np.log(chances).sum())
-    return float((np.abs(distances) / (beta * chances)).sum())
+    return float((np.abs(distances) / (beta * chances)).sum())  # Eq. (7)

@@ -113,6 +113,7 @@ def bigram_language_model(targets: Any, smoothing: float = 0.1) -> Callable[[str
 
     def log_probability(before: str, word: str) -> float:
         count = pairs[before, word] + smoothing
+        # additive smoothing over the vocabulary and one unseen word
         return float(np.log(count / (befores[before] + smoothing * size)))
 
     return log_probability
@@ -195,6 +196,7 @@ def beam_decode(
                 if made is None:
                     continue
                 stack = stacks[bin(made.covered).count("1")]
+                # the future sees coverage, the last position and the last word only
                 key = (made.covered, made.stop, made.words[-1:])
                 if key not in stack or stack[key].score < made.score:
                     stack[key] = made
@@ -251,7 +253,7 @@ def _extended(
     """Return a hypothesis with one phrase more, or None where the phrase does not fit."""
     a, b, phrase, score = option
     mask = ((1 << (b - a)) - 1) << a
-    distance = hypothesis.stop - a
+    distance = hypothesis.stop - a  # Eq. (1), with its sign kept
     if hypothesis.covered & mask or abs(distance) > max_jump:
         return None
     covered = hypothesis.covered | mask

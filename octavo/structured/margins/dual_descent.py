@@ -126,11 +126,12 @@ def penalized_margin(
                 mu,
             )
         dual_weights(problem.rows, problem.codes, problem.row_weights, strength, mu, weights)
-        penalty = 0.5 * alpha * float(weights @ weights)
+        penalty = 0.5 * alpha * float(weights @ weights)  # (λ/2) Σ ‖w_o‖² of Eq. (4)
         hinge = loss_sum(
             problem.rows, problem.codes, problem.row_weights, problem.distance, weights
         )
-        objective = hinge / total + penalty
+        objective = hinge / total + penalty  # Eq. (4)
+        # the dual value: Σ μ Δ / N less the same penalty
         bound = max(bound, float(np.vdot(prices, mu)) / total - penalty)
         if objective < best:
             best, best_weights = objective, weights.copy()

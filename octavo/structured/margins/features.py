@@ -102,9 +102,11 @@ def phrase_examples(
         empty += not pairs
         before = {0: 0}
         for pair in sorted(pairs, key=lambda p: (-_length(p.target), -_length(p.source))):
+            # of phrases that end at a place the shortest is the neighbour: it comes last
             before[pair.target[1]] = pair.source[1]
         for pair in pairs:
             stop = before.get(pair.target[0])
+            # the paper drops longer jumps
             if stop is not None and abs(stop - pair.source[0]) <= FARTHEST:
                 examples.append(PhraseInContext(source, target, pair))
                 distances.append(stop - pair.source[0])
@@ -172,6 +174,7 @@ def phrase_features(
         words = ["<s>", *_translated(source, source_table), "</s>"]
         low, high = max(a + 1 - window, 0), min(b + window, len(words) - 1)
         for start, gram in _grams(words[low : a + 2], ngram):
+            # φ_{(p,u)}: n-gram u at relative position p, left of the phrase
             found.append(("L" + mark, low + start - a - 1, gram))
         for start, gram in _grams(words[b : high + 1], ngram):
             found.append(("R" + mark, start, gram))

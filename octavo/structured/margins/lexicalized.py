@@ -138,10 +138,11 @@ class LexicalizedReordering(ClassifierMixin, SoundEstimator):
         for f, e in phrase_keys(X):
             counts = self.pair_counts_.get((f, e))
             if counts is None:
+                # back-off: p(o | f), then p(o)
                 counts = self.source_counts_.get(f, self.class_counts_)
             rows.append(counts + float(self.smoothing))
         shares = np.array(rows)
-        return shares / shares.sum(axis=1, keepdims=True)
+        return shares / shares.sum(axis=1, keepdims=True)  # p(o | f, e) = count / Σ count
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the most frequent class, the first of equals.

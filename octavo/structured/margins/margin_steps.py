@@ -82,6 +82,7 @@ def _scores(x, weights, out):
 def _exchange(step, x, weights, drift, clock, n, own, rival):
     """Add a row to one class and take it from another, in one pass; `add` of the streams twice."""
     inner = step / clock[SCALE]
+    # what the mean of past weights lacks of this step
     lagging = (clock[ROUND] - 1.0) * step - clock[LAG] * inner
     if drift.size > 0:
         for k in range(x.values.size):
@@ -115,13 +116,16 @@ def perceptron_pass(rows, order, codes, row_weights, distance, eta, shrink, weig
         _scores(x, weights, scores)
         for c in range(n_classes):
             scores[c] *= clock[SCALE]
+        # o* of Table 2: the largest Δ(o_n, o') + w_{o'}·φ, the own class included
         rival, value = _dearest(distance[own], scores)
-        loss = value - scores[own]
+        loss = value - scores[own]  # ρ of Eq. (5)
         total += size * loss
         if shrink > 0.0:
+            # the step of the penalty of Eq. (4), at the weights before the row
             rescale(max(1.0 - shrink * size, 1e-3), weights, drift, clock)
         if loss > 0.0:
             steps += 1
+            # Table 2: w_{o_n} += η φ, w_{o*} -= η φ
             _exchange(eta * size, x, weights, drift, clock, n_classes, own, rival)
     return total, steps
 
@@ -149,7 +153,7 @@ def _onto_simplex(point, total, work):
     for c in range(1, n):
         top = max(top, point[c])
     for c in range(n):
-        point[c] -= top
+        point[c] -= top  # from the largest: what is common to all cancels in the projection
         value, k = point[c], c
         while k > 0 and work[k - 1] < value:
             work[k] = work[k - 1]
@@ -184,11 +188,13 @@ def dual_pass(rows, order, codes, row_weights, norms, distance, strength, weight
         _scores(x, weights, scores)
         rate = strength / norms[i]
         for c in range(n_classes):
+            # Newton's step: the row's curvature is ‖φ‖² / strength in each variable
             new[c] = mu[i, c] + (distance[own, c] + scores[c] - scores[own]) * rate
         _onto_simplex(new, size, work)
         for c in range(n_classes):
             change = new[c] - mu[i, c]
             if change != 0.0:
+                # w = Σ_n (1[o = o_n] - μ_no) φ_n / strength
                 axpy_strided(-change / strength, x, weights, n_classes, c)
                 mu[i, c] = new[c]
 
@@ -229,15 +235,16 @@ def regression_pass(rows, order, codes, norms, gram, C, weights, alpha):
     for k in range(order.size):
         i = order[k]
         own = codes[i]
-        curvature = gram[own, own] * norms[i]
+        curvature = gram[own, own] * norms[i]  # κ_out(o_n, o_n) κ_in(x_n, x_n)
         x = row_of(rows, i)
         dots(x, weights, products)
         slope = 1.0
         for c in range(n_classes):
-            slope -= gram[own, c] * products[c]
+            slope -= gram[own, c] * products[c]  # 1 - ⟨ψ(o_n), W φ(x_n)⟩
         if curvature <= 0.0:
             alpha[i] = C if slope > 0.0 else alpha[i]
             continue
+        # the box of Appendix B: no equality constraint
         new = min(max(alpha[i] + slope / curvature, 0.0), C)
         change = new - alpha[i]
         if change != 0.0:

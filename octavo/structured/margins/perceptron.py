@@ -56,7 +56,7 @@ class MarginPerceptron(NamedTuple):
 
     def weights(self) -> Floats:
         """Return the weights, classes x features: their mean where it is kept."""
-        if self.drift.size:
+        if self.drift.size:  # the mean over all steps of Table 2, which is not in the paper
             found = averaged(self.vectors, self.drift, self.clock)
         else:
             found = current(self.vectors, self.clock)

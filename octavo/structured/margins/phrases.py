@@ -185,6 +185,7 @@ def extract_phrase_pairs(
                 break  # a longer source span reaches further still
             if high < 0 or (not extend_unaligned and last[k - 1] < 0):
                 continue
+            # a link leads from the target span to a word outside the source span
             if min(back_first[low : high + 1]) < i or max(back_last[low : high + 1]) >= k:
                 continue
             for start, stop in _extensions(low, high + 1, free, m, max_length):
@@ -237,6 +238,7 @@ def orientation(distance: Any, n_classes: int = 3, *, threshold: int = 5) -> Any
         raise ValueError(f"Distances are whole numbers of words, got {distance!r}.")
     classes = 1 + np.sign(values).astype(np.int64)
     if n_classes == 5:
+        # d ≤ -5, -5 < d < 0, 0, 0 < d < 5, d ≥ 5 (Section 2.1)
         classes = 2 + np.sign(values).astype(np.int64) * (1 + (np.abs(values) >= threshold))
     return int(classes) if classes.ndim == 0 else classes
 
@@ -268,6 +270,7 @@ def reordering_distances(derivation: Sequence[Any]) -> np.ndarray:
     before, distances = 0, []
     for pair in derivation:
         start, stop = spans_of(pair).source
+        # Eq. (1) without its absolute value: classes need the sign
         distances.append(before - start)
         before = stop
     return np.array(distances, dtype=np.int64)

@@ -65,6 +65,7 @@ def output_gram(output_kernel: Any, classes: np.ndarray) -> Floats:
     if isinstance(output_kernel, str):
         if output_kernel == "indicator":
             return np.eye(n)
+        # Δ small, agreement large: κ_out = 1 - Δ / 2
         return 1.0 - 0.5 * settle_class_distance("tree", n)
     if callable(output_kernel):
         table = real_array(
@@ -101,10 +102,12 @@ def linear_machine(X: Any, codes: Any, gram: Floats, C: float) -> _Machine:
         if regression_pass(rows, order, codes, norms, gram, C, sums, alpha) <= VIOLATION:
             break
     V = np.ascontiguousarray(sums.reshape(-1, n_classes).T)
-    coef = gram @ V
+    coef = gram @ V  # W = Σ_n α_n ψ(o_n) φ_nᵀ, seen by each class through κ_out
     margins = np.asarray(X @ coef.T)[np.arange(n), codes]
     penalty = 0.5 * float(np.vdot(V, coef))
+    # ½ ‖W‖² + C Σ ξ of Appendix B
     objective = penalty + C * float(np.maximum(0.0, 1.0 - margins).sum())
+    # primal less dual, the dual being Σ α - ½ ‖W‖²
     return _Machine(alpha, objective, max(objective + penalty - float(alpha.sum()), 0.0), coef)
 
 
@@ -237,6 +240,7 @@ callable, default="indicator"
             check_gram(X)
         self._kernel: Kernel = resolve_kernel(self.kernel, X)
         K = X if self.kernel == "precomputed" else self._kernel.block(X, X)
+        # κ_out ∘ κ_in, Appendix B
         K = np.ascontiguousarray(K * gram[np.ix_(codes, codes)], dtype=np.float64)
         n, C = len(codes), float(self.C)
         found = solve_box(
@@ -272,6 +276,7 @@ callable, default="indicator"
         if not len(self.support_):
             return np.zeros((X.shape[0], len(self.classes_)))
         K = np.asarray(self._kernel.against(X, self._vectors, self.support_), dtype=np.float64)
+        # ⟨ψ(o), W φ⟩ = Σ_n α_n κ_out(o, o_n) κ_in(x, x_n)
         return (K * self.dual_coef_) @ self._outputs.T
 
     def decision_function(self, X: Any) -> Floats:

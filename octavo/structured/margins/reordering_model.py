@@ -51,6 +51,7 @@ class _SubModel(NamedTuple):
         absent = np.setdiff1d(np.arange(len(prior)), self.classes)
         given = prior[absent] / (self.n_examples + 1.0)
         shares *= 1.0 - given.sum()
+        # a class that never occurred: its prior, counted as one more example
         shares[:, absent] = given
         return shares
 

@@ -49,12 +49,14 @@ def saddle_terms(problem: MarginProblem, radius: float, alpha: float) -> SaddleT
 def _pull(terms: SaddleTerms, mu: Floats) -> Floats:
     """Return the derivative by w of the bilinear part, classes x features."""
     weights = (terms.problem.row_weights * terms.share)[:, None]
+    # Σ_n (μ_no - 1[o = o_n]) φ_n
     return np.asarray((terms.problem.X.T @ ((mu - terms.own) * weights)).T)
 
 
 def _losses(terms: SaddleTerms, w: Floats) -> Floats:
     """Return Δ(y_n, o) + (w_o - w_{y_n}).φ_n for all rows and classes."""
     scores = np.asarray(terms.problem.X @ w.T)
+    # the entries of Eq. (5), own class included: its entry is zero
     return terms.prices + scores - scores[np.arange(len(scores)), terms.problem.codes][:, None]
 
 
@@ -69,8 +71,9 @@ def dual_value(terms: SaddleTerms, mu: Floats, pull: Floats) -> float:
     weights = terms.problem.row_weights * terms.share
     value = float(np.einsum("n,no,no->", weights, mu, terms.prices))
     if terms.radius > 0.0:
+        # min over ‖w_o‖ ≤ R of w·pull, one class each
         return value - terms.radius * float(np.linalg.norm(pull, axis=1).sum())
-    return value - 0.5 * float(np.vdot(pull, pull)) / terms.alpha
+    return value - 0.5 * float(np.vdot(pull, pull)) / terms.alpha  # min over w with the penalty
 
 
 def operator_norm(terms: SaddleTerms, random: np.random.RandomState) -> float:
@@ -83,6 +86,7 @@ def operator_norm(terms: SaddleTerms, random: np.random.RandomState) -> float:
         scores -= scores[np.arange(len(scores)), terms.problem.codes][:, None]
         scores *= (terms.problem.row_weights * terms.share)[:, None]
         size = float(np.linalg.norm(scores))
+        # the adjoint: what each class adds, the own class loses
         back = scores - terms.own * scores.sum(axis=1, keepdims=True)
         back *= (terms.problem.row_weights * terms.share)[:, None]
         w = np.asarray((terms.problem.X.T @ back).T)
@@ -96,11 +100,12 @@ class _Point(NamedTuple):
 
 def _moved(terms: SaddleTerms, base: _Point, at: _Point, step: float, balance: float) -> _Point:
     """Return the projection of base less a step along the field at a point."""
-    gradient = _pull(terms, at.mu) + terms.alpha * at.w
+    gradient = _pull(terms, at.mu) + terms.alpha * at.w  # ∇_w of Eq. (6)
     w = base.w - step * balance * gradient
     if terms.radius > 0.0:
         w = project_balls(w, terms.radius)
     weights = (terms.problem.row_weights * terms.share)[:, None]
+    # ascent in μ, each row on its simplex
     mu = project_simplex(base.mu + step / balance * weights * _losses(terms, at.w))
     return _Point(w, mu)
 
@@ -121,6 +126,7 @@ class _Best:
         # the weights that answer μ best come for free
         if terms.radius > 0.0:
             sizes = np.linalg.norm(pull, axis=1, keepdims=True)
+            # w_o = -R pull / ‖pull‖
             self._tried(np.where(sizes > 0, -terms.radius * pull / np.maximum(sizes, 1e-300), 0.0))
         else:
             objective = min(objective, self._tried(-pull / terms.alpha))
@@ -177,14 +183,17 @@ def saddle_margin(
     best, start = _Best(terms), problem.start * terms.share
     point = _Point(best.w, terms.own.copy())
     balance = max(_spread(terms), 1e-300)
+    # step times operator norm below one: extragradient steps contract
     step = 0.9 / max(norm + alpha * balance, 1e-300)
     anchor, last = point, best.look(point)
     mean, taken = point, 0
     for _ in range(max_iter):
         for _ in range(STEPS):
-            ahead = _moved(terms, point, point, step, balance)
+            ahead = _moved(terms, point, point, step, balance)  # the look-ahead
+            # from the same point, with the field ahead
             point = _moved(terms, point, ahead, step, balance)
             taken += 1
+            # the mean of looked-ahead points, whose gap falls as 1 / t
             mean = _Point(*(m + (a - m) / taken for m, a in zip(mean, ahead)))
         current, averaged = best.look(point), best.look(mean)
         losses.append(best.objective)

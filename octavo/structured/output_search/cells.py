@@ -205,6 +205,7 @@ def layout(cells: Cells, history: int, n_labels: int, order: int) -> Layout:
         q = k // len(directions) + 1
         before, stride = directions[k % len(directions)]
         last = own[before >= q]
+        # q + 1 cells that follow one another: a table of its own for each length and direction
         run = np.full((last.size, order + 1), -1, dtype=np.int64)
         for j in range(q + 1):
             run[:, j] = last - (q - j) * stride[last]
@@ -217,6 +218,7 @@ def layout(cells: Cells, history: int, n_labels: int, order: int) -> Layout:
     inside = flat >= 0
     ranked = np.argsort(flat[inside], kind="stable")
     counts = np.bincount(flat[inside], minlength=n)
+    # runs by cell: which joint features a changed label touches
     return Layout(
         np.ascontiguousarray(np.stack(slots, axis=1) if slots else np.zeros((n, 0)), np.int64),
         np.ascontiguousarray(widest, dtype=np.int64),

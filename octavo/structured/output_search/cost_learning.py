@@ -102,6 +102,7 @@ class RankLearner:
     @property
     def mean(self) -> Floats:
         """Return the mean of the weights over all examples so far."""
+        # the sum of past weights is kept as their drift: no pass over all weights at each step
         return self.weights - self.drift / self.clock
 
     def one_pass(self, arrays: tuple[Any, ...], rng: Any) -> int:
@@ -140,6 +141,7 @@ MOST_PAIRS = 100_000  # differences that the support vector machine is given
 def difference_rows(field: CostField, examples: RankingExamples, rng: Any) -> sp.csr_array:
     """Return Φ(worse) - Φ(better) of pairs, at most 100,000 drawn at random."""
     share = min(1.0, MOST_PAIRS / max(examples.n_pairs, 1))
+    # better below worse: Section 4.4 as a classification of differences
     rows: list[tuple[Ints, Floats]] = []
     for start, (labels, found, kept, losses) in zip(examples.starts, examples.parts):
         outputs = found.outputs(labels)
@@ -181,6 +183,7 @@ def rows_of(rows: list[tuple[Ints, Floats]]) -> sp.csr_array:
 def machine_weights(training: Training, examples: RankingExamples, rng: Any) -> Floats:
     """Return the weights of a linear support vector machine on differences (SVM-Rank)."""
     rows = difference_rows(training.field, examples, rng)
+    # both signs, so that the machine has two classes to tell apart
     sign = np.where(np.arange(rows.shape[0]) % 2 == 0, 1.0, -1.0)
     if rows.shape[0] == 1:
         rows, sign = sp.vstack([rows, rows], format="csr"), np.array([1.0, -1.0])
@@ -239,6 +242,7 @@ class Imitation:
             ties: Any = self._ties(q)
             if weights is not None:
                 ties = _CostTies(training.field, q, weights)
+            # Section 4.2: the search that the true loss guides
             run = OutputSearch(training.space, q, training.expert(q), *self.search, ties=ties)
             n = step_budget(self.n_steps, int(starts[q + 1] - starts[q]))
             run.run(n, examples.recorder(starts[q]))
@@ -255,6 +259,7 @@ class Imitation:
             advice = OutputSearch(training.space, q, expert, *self.search, ties=self._ties(q))
             for _ in range(step_budget(self.n_steps, int(starts[q + 1] - starts[q]))):
                 # The expert decides in the memory that the learned search is in.
+                # DAgger: states of the learned search, decisions of the expert (Section 5.3)
                 advice.beam = [node._replace(value=expert.of(node.labels)) for node in run.beam]
                 advice.beam.sort(key=lambda node: node.value)
                 advice.seen = set(run.seen)
@@ -327,6 +332,7 @@ def learn_cost(
     if n >= FEWEST_JUDGED:
         held[rng.permutation(n)[: max(1, int(validation_fraction * n))]] = True
     own, judges = np.flatnonzero(~held), np.flatnonzero(held)
+    # Algorithm 2: exact imitation on every structure
     examples, more = imitation.examples(own), imitation.examples(judges)
     best, errors = None, []
     for r in range(rounds + 1):
@@ -334,6 +340,7 @@ def learn_cost(
             found = _learn(imitation, examples, own, judges, rng, how)
             errors += found.errors
             if best is None or found.loss < best.loss:
+                # the round that is best by held-out structures
                 best, chosen = found, (len(examples.parts), len(more.parts))
         if best is not None and r < rounds:
             examples.extend(imitation.corrections(own, found.weights))
@@ -378,6 +385,7 @@ def _learn(
     arrays, best = examples.arrays(), None
     for epoch in range(1, how.n_epochs + 1):
         if how.tie_break == "cost" and epoch > 1:
+            # ties by the present cost in place of chance
             arrays = imitation.examples(own, learner.mean).arrays()
         errors.append(learner.one_pass(arrays, rng))
         stop = how.step() or errors[-1] == 0 or epoch == how.n_epochs

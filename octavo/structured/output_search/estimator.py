@@ -327,9 +327,9 @@ class OutputSpaceSearchClassifier(CallbackSupportMixin, ClassifierMixin, SoundEs
             truth = training.truth(q)
             depth += training.space.errors(q, truth)
             wrong += int(np.count_nonzero(training.space.initial(q) != truth))
-        self.imitation_error_ = depth / training.codes.size
+        self.imitation_error_ = depth / training.codes.size  # ε_ei of Proposition 1
         self.recurrent_error_ = wrong / training.codes.size
-        self.target_depth_ = depth / len(structures)
+        self.target_depth_ = depth / len(structures)  # T ε_ei, Proposition 1
 
     def _learn(self, training: Training, rng: Any, progress: FitProgress) -> None:
         found = learn_cost(

@@ -192,6 +192,7 @@ class HCSearchClassifier(OutputSpaceSearchClassifier):
             outputs = np.array(list(guide.outputs.values()))
             expert = training.expert(q)
             losses = np.array([expert.of(row) for row in outputs])
+            # the best output that the heuristic uncovered: the cost can choose no other
             base = outputs[int(np.argmin(losses))]
             row, cell = np.nonzero(outputs != base)
             counts = np.bincount(row, minlength=len(outputs))
@@ -200,6 +201,7 @@ class HCSearchClassifier(OutputSpaceSearchClassifier):
                 cell.astype(np.int64),
                 outputs[row, cell],
             )
+            # it must cost less than each of them
             examples.recorder(starts[q])(base, found, losses == losses.min(), losses)
         return examples
 

@@ -82,6 +82,7 @@ def top_labels(labels, start, slots, unary, hist, table, k, allowed):
             scores[a] = action_score(start + t, a, start, labels, slots, unary, hist, table)
             allowed[t, a] = False
         scores[labels[t]] = -np.inf
+        # the history is that of the state's own roll-out: the paper does not say which
         for _ in range(min(k, n_labels - 1)):
             best = -1
             for a in range(n_labels):
@@ -111,13 +112,15 @@ def expand(
             if used + n > cell.size:
                 return -1
             first = used
+            # a discrepancy (i, a) with a other than the present label, Section 3.3
             cell[used], label[used] = i, a
             used += 1
             work[i] = a
             t, last = i + 1, i + reach[start + i] if rolls else i
+            # h acts again on the altered history, as far as a change reaches
             while t <= last and t < n:
                 met = False
-                if not forced[t]:
+                if not forced[t]:  # labels that are forced stay: h[D] of Section 3.3
                     for s in range(slots.shape[1]):
                         before = slots[start + t, s] - start
                         if slots[start + t, s] >= 0 and work[before] != labels[before]:
@@ -177,7 +180,7 @@ def full_cost(labels, start, table, weights, tuples, arity, offset, member_ptr, 
         total += table[t, labels[t]]
         for k in range(member_ptr[start + t], member_ptr[start + t + 1]):
             m = members[k]
-            if tuples[m, arity[m] - 1] == start + t:
+            if tuples[m, arity[m] - 1] == start + t:  # each run counts once, at its last cell
                 total += weights[
                     tuple_index(m, labels, start, tuples, arity, offset, table.shape[1])
                 ]
@@ -232,6 +235,7 @@ def fill_changes(
         for k in range(first, stop):
             total += table[cell[k], label[k]] - table[cell[k], labels[cell[k]]]
         if stop == first + 1:
+            # one label changed: its runs' features shift by a multiple of the change
             c = start + cell[first]
             by = label[first] - labels[cell[first]]
             for p in range(member_ptr[c] - origin, member_ptr[c + 1] - origin):
@@ -245,7 +249,7 @@ def fill_changes(
                 for p in range(member_ptr[c], member_ptr[c + 1]):
                     m = members[p]
                     if stamps[m] != tick + i:
-                        stamps[m] = tick + i
+                        stamps[m] = tick + i  # a run that two changed cells share counts once
                         total += weights[
                             tuple_index(m, work, start, tuples, arity, offset, n_labels)
                         ]
@@ -295,7 +299,7 @@ def difference(
     for k in range(n_cells):
         c = cells[k]
         if one[c] == two[c] or stamps[tuples.shape[0] + start + c] == tick:
-            continue
+            continue  # cells that differ, each once
         stamps[tuples.shape[0] + start + c] = tick
         for j in range(d):
             value = X[start + c, j]
@@ -326,8 +330,9 @@ def most_violated(low, high, kept, loss, costs, rule):
         if not kept[i]:
             continue
         for j in range(low, high):
-            if kept[j] or loss[j] <= loss[i]:
+            if kept[j] or loss[j] <= loss[i]:  # pairs of equal loss are no example
                 continue
+            # √Δ less the gap of costs, Section 4.4
             missed = violation(costs[j - low] - costs[i - low], loss[j] - loss[i], rule)
             if missed > most_missed:
                 best_i, best_j, most_missed = i, j, missed
@@ -367,6 +372,7 @@ def rank_groups(
             offset, member_ptr, members, stamps, tick + 1 - low, number, unit, worth, costs,
         )
         tick += high - low
+        # of a group only its worst pair, at the weights as they are now
         i, j = most_violated(low, high, kept, loss, costs, rule)
         if i >= 0:
             n = 0

@@ -48,7 +48,7 @@ def segment_f1_loss(truth, found, kinds, begins):
         ends = e == n or (in_truth[e] or kinds[truth[e]] != kind)
         ends = ends and (e == n or (in_found[e] or kinds[found[e]] != kind))
         right += 1 if ends else 0
-    return 1.0 - 2.0 * right / total
+    return 1.0 - 2.0 * right / total  # 1 - 2 · right / (true + found)
 
 
 def segment_kinds(classes: NDArray[Any], outside: Any = None) -> tuple[Ints, np.ndarray]:
@@ -102,6 +102,7 @@ class StructureLoss:
             return value
         if self.loss == "f1":
             return float(segment_f1_loss(truth, found, self.kinds, self.begins))
+        # wrong labels counted, not their share: √Δ is then at least one
         return float(np.count_nonzero(truth != found))
 
     def evaluation(self, truth: Ints, shape: tuple[int, int] | None = None) -> Evaluation:

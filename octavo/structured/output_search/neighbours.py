@@ -102,12 +102,13 @@ def limited_discrepancy_successors(
     space = recurrent.space(cells, k=sparse_k or 0)
     classes = recurrent.classes_
     labels, forced = _forced(discrepancies, int(cells.lengths[0]), classes.tolist())
-    labels = space.forced(0, labels, forced)
+    labels = space.forced(0, labels, forced)  # h[D](x)
     found = space.successors(0, labels, forced)
     shape = cells.shapes[0] if cells.shapes is not None else (labels.size,)
     kept, names, answers = dict(discrepancies), classes.tolist(), []
     for k, row in enumerate(found.outputs(labels)):
         cell, new = (int(part[0]) for part in found.changes(k))
+        # an earlier discrepancy at the cell is overridden
         answers.append(({**kept, cell: names[new]}, classes[row].reshape(shape)))
     return answers
 

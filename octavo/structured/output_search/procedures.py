@@ -107,6 +107,7 @@ class OutputSearch:
         chosen = self.beam if self.breadth else self.beam[:1]
         rest = [] if self.breadth else self.beam[1:]
         if record is not None and rest:
+            # selection: the expanded node below the rest of the beam
             self._compare(record, chosen, rest)  # selection
         fresh: list[State] = []
         for node in chosen:
@@ -115,11 +116,13 @@ class OutputSearch:
         self.beam, pruned = pool[: self.width], pool[self.width :]
         if record is not None and self.beam:
             if pruned:
+                # every kept node below every pruned one
                 self._compare(record, self.beam, pruned)  # pruning
             if fresh:
                 self._anytime(record, min(fresh, key=_value))
         if fresh:
             found = min(fresh, key=_value)
+            # of everything generated: the paper's constraint names the next state alone
             self.best = found if found.value < self.best.value else self.best
         return bool(self.beam)
 
@@ -139,6 +142,7 @@ class OutputSearch:
         if record is not None:
             kept = np.zeros(len(found), dtype=np.bool_)
             kept[k] = True
+            # greedy: the successor taken below all others
             record(node.labels, found, kept, values)  # pruning
             self._anytime(record, following)
         self.beam = [following]
@@ -176,11 +180,11 @@ class OutputSearch:
         cells, new = found.changes(k)
         labels, forced = node.labels.copy(), node.forced.copy()
         labels[cells] = new
-        forced[cells[0]] = True
+        forced[cells[0]] = True  # the discrepancy itself; cells that h changed after it stay free
         return State(labels, forced, float(values[k]))
 
     def _anytime(self, record: Recorder, new: State) -> None:
-        if new.value < self.best.value:
+        if new.value < self.best.value:  # no constraint where losses are equal
             self._compare(record, [new], [self.best])
         elif new.value > self.best.value:
             self._compare(record, [self.best], [new])
@@ -248,4 +252,4 @@ def _value(node: State) -> float:
 
 def step_budget(n_steps: Any, length: int) -> int:
     """Return how many steps a structure of so many cells gets."""
-    return length if isinstance(n_steps, str) else int(n_steps)
+    return length if isinstance(n_steps, str) else int(n_steps)  # τ = T, Section 4.2

@@ -217,7 +217,7 @@ class RecurrentClassifier(ClassifierMixin, SoundEstimator):
         rows = np.flatnonzero(~np.repeat(held, cells.lengths))
         if np.all(codes[rows] == codes[rows[0]]):
             held[:], rows = False, np.arange(codes.size)
-        truth = history_codes(codes, slots)
+        truth = history_codes(codes, slots)  # true labels as history: Algorithm 1
         X, targets, histories = cells.values[rows], codes[rows], [truth[rows]]
         self._learn(X, histories[0], targets, seed)
         best, least, past = self.estimator_, np.inf, [self.estimator_]
@@ -230,6 +230,7 @@ class RecurrentClassifier(ClassifierMixin, SoundEstimator):
             if r == N_ROUNDS:
                 break
             if self.trainer == "dagger":
+                # DAgger: histories that the classifier made, all rounds together
                 histories.append(history_codes(made, slots)[rows])
                 self._learn(
                     np.tile(X, (len(histories), 1)),
@@ -245,6 +246,7 @@ class RecurrentClassifier(ClassifierMixin, SoundEstimator):
 
     def _mixture(self, cells: Cells, codes: Ints, slots: Ints, past: list[Any], rng: Any) -> Ints:
         """Return labels of SEARN's policy: each cell decided by the truth or a past classifier."""
+        # SEARN: past policies with shares β (1 - β)^j, the truth with the rest
         share = np.array([BETA * (1 - BETA) ** (len(past) - 1 - j) for j in range(len(past))])
         chance = np.concatenate([[1.0 - share.sum()], share])
         who = rng.choice(len(chance), size=codes.size, p=chance)
@@ -312,6 +314,7 @@ class RecurrentClassifier(ClassifierMixin, SoundEstimator):
             )
         table = np.empty((n, n_histories, n_labels))
         for code in range(n_histories):
+            # a history as digits in base n_labels + 1
             digits = [(code // (n_labels + 1) ** s) % (n_labels + 1) for s in range(n_slots)]
             codes = np.tile(np.array(digits, dtype=np.int64), (n, 1)).reshape(n, n_slots)
             table[:, code] = self._answers(node_features(cells.values, codes, n_labels))

@@ -84,6 +84,7 @@ class Space(NamedTuple):
         """Return the number of imitation errors: the depth of the truth (Proposition 1)."""
         said = np.empty_like(truth)
         self._answer(q, truth, np.zeros(truth.size, dtype=np.bool_), said)
+        # errors along the true path, which Proposition 1 makes the depth of the truth
         return int(np.count_nonzero(said != truth))
 
     def successors(self, q: int, labels: Ints, forced: np.ndarray) -> Successors:
@@ -92,6 +93,7 @@ class Space(NamedTuple):
         n, n_labels = labels.size, self.scores.unary.shape[1]
         allowed = np.ones((n, n_labels), dtype=np.bool_)
         if self.k:
+            # Section 3.5: the k best labels at each cell
             top_labels(labels, start, self.layout.slots, *classifier, self.k, allowed)
         where = (self.layout.slots, self.layout.reach)
         ptr, room = np.zeros(n * n_labels + 1, dtype=np.int64), 4 * n * n_labels + n

@@ -133,6 +133,7 @@ class TeachingAnalysis(CallbackSupportMixin, SoundEstimator):
                 self.iterations_ = len(found.history) - 1
         self.concepts_ = concepts
         self.dims_, self.sets_ = found.dims, found.sets
+        # TD(C), BTD(C), STD(C) or RTD(C): the largest of its concepts
         self.dimension_ = int(found.dims.max())
         return self
 
@@ -181,7 +182,7 @@ class TeachingAnalysis(CallbackSupportMixin, SoundEstimator):
             )
         if len(fitting) > 1 and self.kind != "td":
             shown = {instance for instance, _ in given}
-            fitting = np.array(
+            fitting = np.array(  # a learner who knows that the teacher's whole set was shown
                 [i for i in fitting if any(shown.issuperset(members) for members in self.sets_[i])]
             )
         return int(fitting[0]) if len(fitting) == 1 else None

@@ -24,6 +24,7 @@ __all__ = ["balbach_teaching_sets"]
 
 def _masks_left(packed: Masks, concept: int, dims: Indices, size: int) -> Masks:
     """Return what a sample of that size must still hit: Cons_size drops smaller dimensions."""
+    # Cons_size of Definition 5 keeps those with BTD^k ≥ |S|
     return differences(packed, concept, np.flatnonzero(dims >= size))
 
 
@@ -35,7 +36,7 @@ def _next_dims(packed: Masks, n: int, dims: Indices, search: SetSearch) -> Indic
     """
     reduced = dims.copy()
     for i, size in enumerate(dims):
-        for m in range(1, size):
+        for m in range(1, size):  # BTD^{k+1}(c) ≤ BTD^k(c): only smaller samples are looked for
             if search.one(_masks_left(packed, i, dims, m), n, m) is not None:
                 reduced[i] = m
                 break
@@ -47,11 +48,11 @@ def balbach_sets(concepts: ConceptClass, search: SetSearch) -> TeachingSets:
     if search.solver == "greedy":
         raise ValueError('solver="greedy" gives no dimensions that an iteration could use.')
     packed, n = masks_of_table(concepts.matrix), concepts.n_instances
-    steps = [plain_sets(concepts, replace(search, all_sets=False)).dims]
+    steps = [plain_sets(concepts, replace(search, all_sets=False)).dims]  # BTD^0 = TD
     while True:
         steps.append(_next_dims(packed, n, steps[-1], search))
         search.step()
-        if (steps[-1] == steps[-2]).all():
+        if (steps[-1] == steps[-2]).all():  # a fixed point: BTD^{k+1} = BTD^k
             break
     last = len(steps) - 2
     history = [plain_sets(concepts, search).sets] if last else []

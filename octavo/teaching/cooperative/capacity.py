@@ -78,6 +78,7 @@ def class_statistics(concepts: Any) -> ClassStatistics:
     nearest = np.zeros(len(table), np.int64)
     if len(table) > 1:
         for i, row in enumerate(signs):
+            # Hamming distances from the products of signs
             apart = (table.shape[1] - signs @ row) / 2.0
             apart[i] = np.inf
             nearest[i] = int(apart.min())

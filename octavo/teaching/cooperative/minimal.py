@@ -89,6 +89,7 @@ class SetSearch:
         """Return one set or all sets of exactly so many instances, superfluous ones among them."""
         if not self.all_sets:
             found = self.one(masks, n, size) or ()
+            # any further instance keeps a sample consistent with the concept alone
             others = (j for j in range(n) if j not in found)
             return [tuple(sorted([*found, *(next(others) for _ in range(size - len(found)))]))]
         limit = min(int(self.max_sets), 2**31)
@@ -106,6 +107,7 @@ class SetSearch:
 
 def differences(packed: Masks, concept: int, others: Indices) -> Masks:
     """Return the instances on which a concept differs from each of the others, as bits."""
+    # what a teaching set of Definition 2 must hit
     return packed[others[others != concept]] ^ packed[concept]
 
 
@@ -115,6 +117,7 @@ def minimal_sets(concepts: ConceptClass, rest: Sequence[int], search: SetSearch)
     found = []
     for i in rest:
         masks = differences(packed, int(i), others)
+        # TS(c, C')
         found.append(search.smallest(masks, concepts.n_instances, concepts.concept_names[i]))
         search.step()
     return found

@@ -105,6 +105,7 @@ def simulate_protocol(
         for i in range(len(concepts)):
             sample = analysis.teach(i)
             if adversary == "superset":
+                # an honest adversary adds labelled instances of the concept
                 added = rng.uniform(size=concepts.n_instances) < rng.uniform()
                 added[[instance for instance, _ in sample]] = True
                 sample = concepts.sample_of(i, np.flatnonzero(added))
@@ -124,7 +125,7 @@ def _rules_conflict(analysis: TeachingAnalysis) -> bool:
         taught = list(analysis.sets_[i][0])
         apart = concepts.matrix != concepts.matrix[i]
         for other in np.flatnonzero(~apart[:, taught].any(axis=1)):
-            if other != i and any(
+            if other != i and any(  # a learner would have two answers to that superset
                 not apart[other, list(members)].any() for members in analysis.sets_[other]
             ):
                 return True
@@ -189,6 +190,7 @@ def is_valid_protocol(
         base = [instance for instance, _ in taught]
         others = [j for j in range(n) if j not in base]
         if 2 ** len(others) <= MOST_SUPERSETS:
+            # every superset of the taught sample that an adversary may send
             added = (some for k in range(len(others) + 1) for some in combinations(others, k))
         else:
             added = (
@@ -259,14 +261,17 @@ def is_collusion_free(
         rows, columns = rng.permutation(z), rng.permutation(n)
         flips = rng.randint(0, 2, n).astype(bool)
         table = np.empty_like(concepts.matrix)
+        # labels flip on some instances: instances, concepts and labels lose their names
         table[np.ix_(rows, columns)] = concepts.matrix ^ flips
         shuffled = ConceptClass(table)
         other = _pair(protocol, shuffled)
         for i in range(z):
+            # Definition 13, part 1: the teacher
             offered = {_image(s, columns, flips) for s in _offered(pair, concepts, i)}
             if offered != _offered(other, shuffled, int(rows[i])):
                 return False
             chosen = np.flatnonzero(rng.uniform(size=n) < rng.uniform())
+            # Definition 13, part 2: the learner
             for sample in (pair.teach(i), concepts.sample_of(i, chosen)):
                 answer = _answer(pair, sample)
                 image = None if answer is None else int(rows[answer])

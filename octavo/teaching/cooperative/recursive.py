@@ -37,6 +37,7 @@ def _lonely(table: Any, rest: Indices) -> dict[int, int]:
     found: dict[int, int] = {}
     for label, counts in ((True, ones), (False, len(rest) - ones)):
         for j in np.flatnonzero(counts == 1):
+            # the one concept with this label at j: {(x_j, label)} is a teaching set
             concept = int(rest[np.flatnonzero(table[rest, j] == label)[0]])
             found[concept] = min(int(j), found.get(concept, int(j)))
     return found
@@ -58,6 +59,7 @@ def _easiest(
     size = 1
     while True:
         size += 1
+        # a set that told a concept from more tells it from fewer, too
         easy = {i: found for i, found in known.items() if len(found) <= size}
         if easy:
             return easy
@@ -76,7 +78,7 @@ def hierarchy_of(concepts: ConceptClass, search: SetSearch) -> tuple[list[Level]
     sets: Families = [[] for _ in range(len(concepts))]
     while len(rest):
         easy = _easiest(table, packed, rest, search, {})
-        dimension = len(next(iter(easy.values())))
+        dimension = len(next(iter(easy.values())))  # d_j of Definition 25
         for i, found in easy.items():
             masks = differences(packed, i, rest)
             name = concepts.concept_names[i]
@@ -86,7 +88,7 @@ def hierarchy_of(concepts: ConceptClass, search: SetSearch) -> tuple[list[Level]
                 else [found]
             )
         levels.append((dimension, tuple(sorted(easy))))
-        rest = np.setdiff1d(rest, np.array(list(easy)))
+        rest = np.setdiff1d(rest, np.array(list(easy)))  # C_{j+1}: the easiest are taken away
         search.step()
     return levels, sets
 
@@ -99,7 +101,7 @@ def canonical_plan(concepts: ConceptClass, search: SetSearch) -> list[tuple[int,
     while len(rest):
         easy = _easiest(table, packed, rest, search, known)
         known.update(easy)
-        concept = min(easy)
+        concept = min(easy)  # Definition 28: c_j has the least TD in {c_j, ..., c_z}
         plan.append((concept, concepts.sample_of(concept, easy[concept])))
         known.pop(concept)
         rest = rest[rest != concept]

@@ -46,7 +46,7 @@ def _is_redundant(instance: int, history: list[Families]) -> bool:
                 rest = members - {instance}
                 # Another instance instead: a set of the same size that holds the rest.
                 if instance in members and not any(rest < other for other in free):
-                    return False
+                    return False  # the premise of Theorem 24, Lemma 23 with one iteration
     return True
 
 
@@ -189,6 +189,7 @@ def subset_teaching_property(concepts: Any) -> bool:
                 continue
             if len(found) == order and subset.dims[i] >= order:
                 sets = search.of_size(masks, n, order, concepts.concept_names[i])
+                # Definition 37: S_j within a set of STS(c_j, C)
                 if not any(set(s) <= set(large) for s in sets for large in subset.sets[i]):
                     return False
             smaller = rest - {i}

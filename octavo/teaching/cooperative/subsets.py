@@ -29,6 +29,7 @@ def _owners(samples: list[list[Members]], size: int) -> dict[Members, int]:
     for concept, family in enumerate(samples):
         for sample in family:
             for subset in combinations(sample, size):
+                # a sample of a second concept has it: no subset teaching set
                 if owners.setdefault(subset, concept) != concept:
                     owners[subset] = _SHARED
     return owners
@@ -40,6 +41,7 @@ def reduced_sets(concepts: ConceptClass, families: Families) -> Families:
     An example is coded as 2 instance + label, so that samples of two concepts are equal only where
     their labels are.
     """
+    # instance and label in one number, so that a subset is a labelled sample
     samples = [
         [tuple(2 * j + int(row[j]) for j in members) for members in family]
         for row, family in zip(concepts.matrix, families, strict=True)
@@ -64,6 +66,7 @@ def reduced_sets(concepts: ConceptClass, families: Families) -> Families:
             if concept in open_:
                 own.setdefault(concept, []).append(tuple(code // 2 for code in subset))
         for concept, subsets in own.items():
+            # Definition 16: the smallest subsets that no other concept's sets contain
             found[concept] = sorted(subsets)
         size += 1
         open_ = {i for i in open_ if i not in own and len(families[i][0]) > size}
@@ -78,6 +81,7 @@ def subset_sets(concepts: ConceptClass, search: SetSearch) -> TeachingSets:
             'all_sets=True and solver="bitset" or "milp".'
         )
     history = [plain_sets(concepts, search).sets]
+    # STS^{k+1} = STS^k ends it
     while (found := reduced_sets(concepts, history[-1])) != history[-1]:
         history.append(found)
         search.step()

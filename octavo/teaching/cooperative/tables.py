@@ -36,7 +36,7 @@ def monomial_table(m: int) -> Named:
     room_for(3.0**m + 1, 2.0**m, f"The class of monomials over {m} variables")
     points = assignments(m)
     rows, names = [], []
-    for size in range(m + 1):
+    for size in range(m + 1):  # Σ C(m, k) 2^k = 3^m conjunctions without contradiction
         for variables in combinations(range(m), size):
             for signs in product((True, False), repeat=size):
                 rows.append((points[:, variables] == np.array(signs, bool)).all(axis=1))
@@ -55,6 +55,7 @@ def vdnf_table(m: int) -> Named:
     points = assignments(m)
     rows, names = [], []
     for signs in product((True, False), repeat=m - 1):
+        # v1 or M, Section 5.3
         rows.append(points[:, 0] | (points[:, 1:] == np.array(signs, bool)).all(axis=1))
         literals = [f"{'' if sign else 'not '}v{v}" for v, sign in enumerate(signs, 2)]
         names.append(f"v1 or ({' and '.join(literals)})")
@@ -82,9 +83,9 @@ def singleton_table(n: int, empty: bool) -> Named:
 def pair_table(u: int) -> Named:
     """Return c_{s,0} and c_{s,1} for all signs s (proof of Theorem 18.1)."""
     room_for(2.0 ** (u + 1), 2.0**u + u, f"The class of pairs with u={u}")
-    signs = np.repeat(assignments(u), 2, axis=0)
+    signs = np.repeat(assignments(u), 2, axis=0)  # c_{s,0} and c_{s,1} agree on the u signs
     own = np.repeat(np.eye(2**u, dtype=bool), 2, axis=0)
-    own[::2] = False
+    own[::2] = False  # and c_{s,1} alone has the instance of s
     return _named_by_members(np.hstack([signs, own]))
 
 
@@ -114,6 +115,7 @@ def rectangle_table(height: int, width: int, empty: bool) -> Named:
     sides = (height * (height + 1) / 2, width * (width + 1) / 2)
     room_for(sides[0] * sides[1] + 1, float(height) * width, "The class of rectangles")
     tall, wide = (interval_table(side, False)[0] for side in (height, width))
+    # a rectangle is an interval of rows times one of columns
     cells = (tall[:, None, :, None] & wide[None, :, None, :]).reshape(-1, height * width)
     ends = [
         [(int(np.flatnonzero(row)[0]), int(np.flatnonzero(row)[-1])) for row in side]

@@ -41,6 +41,7 @@ def log_sauer(m: float, d: int) -> float:
     if d >= m:
         return m * log(2.0)
     i = np.arange(d + 1)
+    # Φ_d(m), chapter 8
     return float(logsumexp(gammaln(m + 1.0) - gammaln(i + 1.0) - gammaln(m - i + 1.0)))
 
 
@@ -90,6 +91,7 @@ def vc_sample_size(eps: float, delta: float, vc_dim: int, *, agnostic: bool = Fa
     def enough(m: int) -> bool:
         return _log_failure(m, eps, d, agnostic) <= log(delta)
 
+    # m ≥ 8/ε log 2, the premise of the double-sampling theorem (section 9.1)
     low = max(1, ceil(8.0 / eps * log(2.0))) - 1
     if not agnostic and enough(low + 1):
         return low + 1
@@ -146,6 +148,7 @@ def pac_sample_size(
         raise ValueError(f"kind must be one of {KINDS}; got {kind!r}.")
     eps, delta = _check_share(eps, "eps"), _check_share(delta, "delta")
     if kind == "rectangle":
+        # section 7.2: (4/ε) log(4/δ)
         return _rounded_up(RECTANGLE_SIDES / eps * log(RECTANGLE_SIDES / delta))
     if kind == "vc":
         return vc_sample_size(eps, delta, _check_whole(vc_dim, "vc_dim", 0))
@@ -153,7 +156,8 @@ def pac_sample_size(
         return vc_sample_size(eps, delta, vc_dim, agnostic=True)
     size = log(_check_whole(n_hypotheses, "n_hypotheses"))  # of whole numbers of any length
     if kind == "finite":
-        return _rounded_up((size - log(delta)) / eps)
+        return _rounded_up((size - log(delta)) / eps)  # section 7.3.1: (1/ε) log(|C| / δ)
+    # section 7.3.2: (2/ε²) log(2|C| / δ)
     return _rounded_up(2.0 / eps**2 * (size + log(2.0 / delta)))
 
 
@@ -199,6 +203,7 @@ def pac_error_bound(
         return min(1.0, RECTANGLE_SIDES / m * log(RECTANGLE_SIDES / delta))
     if kind == "vc":
         growth = log_sauer(2.0 * m, _check_whole(vc_dim, "vc_dim", 0)) / log(2.0)
+        # ε at which 2 Φ_d(2m) 2^(-εm/2) is δ
         return min(1.0, max(8.0 * log(2.0) / m, 2.0 / m * (1.0 + growth - log2(delta))))
     if kind == "agnostic" and n_hypotheses is None and vc_dim is not None:
         return _agnostic_error(m, delta, _check_whole(vc_dim, "vc_dim", 0))
@@ -253,4 +258,4 @@ def margin_vc_bound(radius: float, margin: float, n_features: int | None = None)
     most = inf if n_features is None else _check_whole(n_features, "n_features")
     ratio = 2.0 * (log(float(radius)) - log(float(margin)))
     within = (float(radius) / float(margin)) ** 2 if abs(ratio) < 700.0 else exp(min(ratio, 709.0))
-    return float(min(within, most) + 1.0)
+    return float(min(within, most) + 1.0)  # section 9.2: min(R²/γ², n) + 1

@@ -51,9 +51,11 @@ def _linear_shatters(points: Floats) -> bool:
     scaled = points - points.mean(axis=0)
     size = np.abs(scaled).max(axis=0)
     scaled = scaled / np.where(size > 0.0, size, 1.0)
+    # s_i = w·x_i + c as variables: a labeling changes their bounds only
     program = LazyRows(np.zeros(d + 1 + m), lower=-np.inf)
     program.add_rows(np.hstack([scaled, np.ones((m, 1)), -np.eye(m)]), 0.0, 0.0)
     for code in range(2 ** (m - 1)):  # the last sign may be fixed: -w, -c turn all of them
+        # Gray code: one bound changes from labeling to labeling
         positive = ((code ^ (code >> 1)) >> np.arange(m)) & 1 == 1
         low = np.concatenate([np.full(d + 1, -np.inf), np.where(positive, 1.0, -np.inf)])
         high = np.concatenate([np.full(d + 1, np.inf), np.where(positive, np.inf, -1.0)])
@@ -83,6 +85,7 @@ def _boxes_shatter(points: Floats) -> bool:
 def family_shatters(points: Floats, family: str) -> bool:
     """Tell whether a family by name realises every labeling of points."""
     m, d = points.shape
+    # d + 1 for half-spaces, 2d for boxes: more points are never shattered
     most = d + 1 if family == "linear" else 2 * d  # the VC dimensions
     if m > most or len(np.unique(points, axis=0)) < m:
         return False
@@ -220,7 +223,7 @@ def sauer_bound(m: int, d: int) -> int:
             raise ValueError(f"{name} must be a whole number, not negative; got {value!r}.")
     term = total = 1
     for i in range(min(int(m), int(d))):
-        term = term * (int(m) - i) // (i + 1)
+        term = term * (int(m) - i) // (i + 1)  # C(m, i + 1) from C(m, i), whole at each step
         total += term
     return total
 

@@ -92,6 +92,7 @@ class TightRectangle(ClassifierMixin, SoundEstimator):
                 f"holds {len(self.classes_)} classes."
             )
         inside = X[codes == 1]
+        # the tightest box, section 7.2
         self.low_, self.high_ = inside.min(axis=0), inside.max(axis=0)
         self.n_samples_ = len(X)
         self._strangers = int((self.predict(X) != y).sum())  # of the first class, in the box
@@ -115,6 +116,7 @@ class TightRectangle(ClassifierMixin, SoundEstimator):
         with np.errstate(over="ignore"):
             depth = np.minimum(X - self.low_, self.high_ - X).min(axis=1)
         depth = np.clip(depth, -np.finfo(np.float64).max, np.finfo(np.float64).max)
+        # a point on the side is inside
         return np.where(depth >= 0.0, np.maximum(depth, np.finfo(np.float64).tiny), depth)
 
     def predict(self, X: Any) -> Any:
@@ -159,6 +161,7 @@ class TightRectangle(ClassifierMixin, SoundEstimator):
                 stacklevel=2,
             )
         sides = 2 * self.n_features_in_
+        # section 7.2 with 2d sides in place of four
         return min(1.0, sides / self.n_samples_ * log(sides / float(delta)))
 
     def __sklearn_tags__(self) -> Any:
