@@ -178,6 +178,7 @@ class AveragedSGDClassifier(
 
     def _factor(self) -> float:
         if self.loss == "log" and len(self.classes_) > 2:
+            # Softmax: gradients are at most √2 ‖x‖ long, and so is the constant of (A2).
             return math.sqrt(2.0)
         return make_loss(self.loss).radius
 

@@ -100,6 +100,7 @@ class LinearProblem:
         W, Q = self.curvatures(), self.contrasts()
         if not self.softmax:
             return _whole(self.X, W[:, 0]) + np.diag(self.penalty)
+        # diag(p) - p pᵀ, row by row
         pairs = np.einsum("nk,kl->nkl", W, np.eye(W.shape[1])) - W[:, :, None] * W[:, None, :]
         return self._in_contrasts(pairs, Q) + np.kron(np.eye(Q.shape[1]), np.diag(self.penalty))
 
@@ -123,6 +124,7 @@ class LinearProblem:
         V = flat.reshape(Q.shape[1], -1)
         moved = np.asarray(self.X @ (Q @ V).T)
         if self.softmax:
+            # (diag(p) - p pᵀ) v without the matrix
             moved = moved - (W * moved).sum(axis=1, keepdims=True)
         image = np.asarray(self.X.T @ (W * moved)).T / self.X.shape[0]
         return (Q.T @ image + self.penalty * V).reshape(-1)
