@@ -62,6 +62,7 @@ def _table(X: Any, name: str) -> Floats:
 
 def _stability(old: Floats, new: Floats) -> float:
     """Return Σ (q - p) log(q / p) over tenths of the earlier column, empty cells half a row."""
+    # Inner edges of tenths; ties make fewer
     edges = np.unique(np.quantile(old, np.linspace(0, 1, N_BINS + 1)[1:-1]))
     cells = len(edges) + 1
     p, q = (
