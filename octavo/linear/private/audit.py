@@ -85,6 +85,7 @@ def _densities(pair: Pair, F: Floats) -> Floats:
     A = (curvature.reshape(points, n_shared) @ outer).reshape(points, d, d) + penalty * np.eye(d)
     p = F @ pair.own.T
     _, slope, curvature = pair.loss.evaluate(p.ravel(), np.tile(pair.own_y, points))
+    # Eq. (6) with the record that differs.
     moved = b[:, None, :] - slope.reshape(points, 2)[:, :, None] * pair.own  # b and b'
     norm = np.linalg.norm(moved, axis=2)
     total = norm.sum(axis=1)
@@ -94,6 +95,7 @@ def _densities(pair: Pair, F: Floats) -> Floats:
     # det(A + c x xᵀ) = det A · (1 + c xᵀA⁻¹x), so that the quotient needs no determinant
     solved = np.linalg.solve(A, np.broadcast_to(pair.own.T, (points, d, 2)))
     growth = np.log1p(curvature.reshape(points, 2) * (pair.own.T * solved).sum(axis=1))
+    # Log of g(f|D)/g(f|D'), as in Theorem 9's proof
     return -gap / pair.perturbation.noise_scale + growth[:, 0] - growth[:, 1]
 
 
@@ -116,6 +118,7 @@ def _log_ratio(pair: Pair, F: Floats) -> Floats:
         parts = [_densities(pair, F[i : i + chunk]) for i in range(0, len(F), chunk)]
         return np.concatenate(parts)
     one, other = _minimisers(pair)
+    # The two sets' noises are f - f₁ and f - f₂: proof of Theorem 6.
     distance = np.linalg.norm(F - one, axis=1) - np.linalg.norm(F - other, axis=1)
     return -distance / pair.perturbation.noise_scale
 
