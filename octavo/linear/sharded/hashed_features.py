@@ -153,6 +153,7 @@ class ConjunctionHasher(TransformerMixin, SoundEstimator):
         yield from coded
         for a, b in self._pair_indices():
             (left, left_texts), (right, right_texts) = coded[a], coded[b]
+            # "publisher=P and advertiser=A" as one code
             both = np.where((left < 0) | (right < 0), -1, left * len(right_texts) + right)
             kept, codes = np.unique(both, return_inverse=True)
             missing = int(kept.size > 0 and kept[0] < 0)
@@ -400,6 +401,8 @@ class WeightedDegreeFeatures(TransformerMixin, SoundEstimator):
     def _value(self, k: int) -> float:
         if not self.weighted:
             return 1.0
+        # Weights of the kernel: 2 (D - k + 1) / (D (D + 1)) for degree k, as a factor of both
+        # sides.
         return float(np.sqrt(2 * (self.degree - k) / (self.degree * (self.degree + 1))))
 
 
