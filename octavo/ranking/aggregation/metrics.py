@@ -139,7 +139,7 @@ def ndcg(grades: Floats, scores: Floats, k: int | None = None) -> float:
     value : float
         Between 0 and 1.
     """
-    gain, weight = np.exp2(grades) - 1.0, discounts(grades.size, k)
+    gain, weight = np.exp2(grades) - 1.0, discounts(grades.size, k)  # 2^l - 1
     ideal = float(weight @ np.sort(gain)[::-1])
     return float(weight @ _in_order(gain, scores)) / ideal if ideal > 0 else 0.0
 
@@ -291,7 +291,9 @@ def expected_reciprocal_rank(
         largest = float(max_relevance)
     values = []
     for grades, s in queries:
+        # (2^l - 1)/2^max
         satisfied = (np.exp2(grades[np.argsort(-s, kind="stable")]) - 1.0) / 2.0**largest
+        # The user has read on
         unsatisfied = np.concatenate([[1.0], np.cumprod(1.0 - satisfied)[:-1]])
         terms = unsatisfied * satisfied / np.arange(1, s.size + 1)
         values.append(terms[:k].sum())

@@ -315,6 +315,7 @@ class PairwisePreferences:
         gap = values[:, None] - values[None, :]
         i, j = np.nonzero(gap > 0)
         strengths = np.ones(i.size) if self.binary else gap[i, j]
+        # Section 2.1, in either form
         return PairList(np.full(i.size, expert), items[i], items[j], strengths)
 
     def to_array(self, expert: int | None = None) -> Floats:
