@@ -152,7 +152,7 @@ def _halve_forest(level, w, parents, order, low, high):
             p = parents[i]
             if p >= 0 and low[p] == low[i] and high[p] == high[i]:
                 above[p] += above[i]
-                # free beneath a node that is below, up beneath one above
+                # Free beneath a node that is below, up beneath one above
                 below[p] += min(above[i], below[i])
         if not open_ranges:
             return

@@ -165,7 +165,7 @@ def _absorb_full(values, projected, gain, noise):
             g = values[start + j] * f
             after = before + f * g  # Bierman's α_j = α_j-1 + f_j g_j
             slope = -f / before
-            # never negative, whatever the rounding: a product of positive numbers
+            # Never negative, whatever the rounding: a product of positive numbers
             values[start + j] = max(values[start + j] * (before / after), _FLOOR)
             for i in range(j):
                 old = values[start + i]

@@ -40,7 +40,7 @@ def _sweep(starts, by_start, ends, by_end, rank, weight, n_ranks):
         j = by_end[position]
         while place < by_start.shape[0] and starts[by_start[place]] > ends[j]:
             r = rank[by_start[place]]
-            same[r] += 1.0  # of one utility
+            same[r] += 1.0  # later rows of this utility
             node = r + 1
             while node <= n_ranks:
                 tree[node] += 1.0

@@ -98,7 +98,7 @@ def safe_eta(n_experts: int, n_rounds: int, loss_range: float = 1.0) -> float:
             "Needs n_experts >= 2, n_rounds >= 1 and a positive finite loss_range, got "
             f"{n_experts}, {n_rounds} and {loss_range}."
         )
-    # equates the two terms of Eq. (7)
+    # Equates the two terms of Eq. (7)
     return math.sqrt(8.0 * math.log(n_experts) / (loss_range**2 * n_rounds))
 
 

@@ -85,7 +85,7 @@ def perceptron_uniform(y, x, state):
         step_along(x, state, other, -1.0)
     for c in range(state.scores.size):
         if state.scores[c] > state.scores[y]:
-            step_along(x, state, c, -1.0 / above)  # −x/|E|, E the classes above y
+            step_along(x, state, c, -1.0 / above)  # -x/|E|, E the classes above y
     return margin, 1.0
 
 
@@ -103,7 +103,7 @@ def perceptron_proportional(y, x, state):
         step_along(x, state, other, -1.0)
     for c in range(state.scores.size):
         if state.scores[c] > state.scores[y]:
-            # −x (F_k − F_y) / Σ_E (F_l − F_y)
+            # -x (F_k - F_y) / Σ_E (F_l - F_y)
             step_along(x, state, c, -(state.scores[c] - state.scores[y]) / excess)
     return margin, 1.0
 

@@ -197,7 +197,7 @@ class CombinedGamma:
             if phase > 1000:
                 break
         phase = int(np.searchsorted(self._begins, t, side="right")) - 1
-        # above every member from some round on, as Eq. (49) needs
+        # Above every member from some round on, as Eq. (49) needs
         return max(2.0**-phase, self._largest(phase, t))
 
 

@@ -133,7 +133,7 @@ def prot_constants(n_experts: int, a: float = 10.0, signed: bool = True) -> PROT
     """
     if n_experts < 1 or not 0 < a < math.inf:
         raise ValueError(f"Needs n_experts >= 1 and a > 0, got {n_experts} and {a}.")
-    # under the root of Eq. (37)
+    # Under the root of Eq. (37)
     k = 2.0 * a * math.expm1(4.0 / a) if signed else a * math.expm1(2.0 / a)
     # A of Section 3, above Eq. (7)
     return PROTConstants(k, k / (a * a * (1.0 + math.log(n_experts))))

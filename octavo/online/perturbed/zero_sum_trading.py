@@ -97,7 +97,7 @@ def zero_sum_experts(prices: ArrayLike, C: float = 1.0) -> ZeroSumGame:
     first = 2.0 * C * (path[:-1] - path[0])  # Eq. (46)
     positions = np.stack([first, -first], axis=1)  # Eq. (47)
     macro = float((path[-1] - path[0]) ** 2)
-    # the two sums of Eq. (45)
+    # The two sums of Eq. (45)
     return ZeroSumGame(positions * steps[:, None], positions, macro, float(np.sum(steps**2)))
 
 

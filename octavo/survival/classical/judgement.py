@@ -212,7 +212,7 @@ def time_dependent_roc(event: Any, time: Any, risk: Any, at: float) -> TimeDepen
             f"{int(case.sum())} and {int(control.sum())}."
         )
     censoring = curves.kaplan_meier(~event, time)
-    # 1/G(T-), for cases that censoring spares are too few
+    # 1/G(T-): each case stands for those that were censored before their event
     weight = np.where(case, 1.0 / np.maximum(censoring(time, left=True), 1.0 / len(time)), 0.0)
     cuts, place = np.unique(-risk, return_inverse=True)
     place = place.ravel()

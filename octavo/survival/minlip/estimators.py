@@ -457,7 +457,7 @@ class MinlipSurvival(OrderMachine):
         risk : ndarray of shape (n_samples,)
             The utility with the other sign.
         """
-        return -self.predict_utility(X)  # the concordant end: early failures have low utilities
+        return -self.predict_utility(X)  # Definition 4: who fails first has the lowest utility
 
     def predict_survival_function(self, X: Any, times: Any = None) -> Floats:
         """Return the chance of each row to be without the event at each time.

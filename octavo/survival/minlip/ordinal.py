@@ -297,7 +297,7 @@ class MinlipOrdinal(OrdinalMachine):
         ends = Intervals(both, both)
         problem = threshold_problem(extended, ends, threshold_terms(ends, "nearest"))
         w, q, _ = self._solve(extended, y, problem, "l1")
-        return w[:d], q[:n], np.maximum.accumulate(w[d:])  # of the dummies' own features
+        return w[:d], q[:n], np.maximum.accumulate(w[d:])  # v: the dummies' own features
 
     def _known_levels(self, y: NDArray[Any]) -> tuple[NDArray[Any], Indices]:
         if self.levels is None:

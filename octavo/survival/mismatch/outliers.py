@@ -52,7 +52,7 @@ def knee_of_merges(heights: Floats) -> int:
         return len(heights) - 1
     across = np.linspace(0.0, 1.0, len(heights))
     rise = (heights - heights[0]) / (heights[-1] - heights[0])
-    return int(np.argmax(across - rise))  # below the chord by most
+    return int(np.argmax(across - rise))
 
 
 def linked(mismatch: Floats) -> Clusters:
@@ -220,11 +220,11 @@ class MismatchOutlierDetector(OutlierMixin, SoundEstimator):
         return np.sqrt(squares)
 
     def _fit_svm(self, K: Floats) -> None:
-        self._svm = OneClassSVM(
+        self._svm = OneClassSVM(  # Section 4.1
             kernel="precomputed",
             nu=float(self.contamination),
             tol=max(1e-6, LIBSVM_TOL),
-            max_iter=libsvm_steps(len(K)),  # Section 4.1
+            max_iter=libsvm_steps(len(K)),
         ).fit(K)
         self.anomaly_scores_ = -self._svm.score_samples(K)
         self.offset_ = float(self._svm.offset_[0])

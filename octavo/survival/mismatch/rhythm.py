@@ -153,7 +153,7 @@ def premature_beats(rr: Floats) -> Ints:
     found = []
     for i in range(5, len(rr) - 1 - AFTER):
         usual = rr[i - 5 : i].mean()
-        if rr[i] <= 0.8 * usual and rr[i + 1] >= 1.2 * usual:  # the pause after it
+        if rr[i] <= 0.8 * usual and rr[i + 1] >= 1.2 * usual:
             found.append(i)
     return np.array(found, dtype=np.int64)
 
