@@ -73,7 +73,7 @@ class LinearProblem:
         """Return the derivatives of each row's loss by its scores."""
         scores = self.scores()
         if self.softmax:
-            slopes = softmax(scores, axis=1)
+            slopes = softmax(scores, axis=1)  # p - e_y
             slopes[np.arange(len(slopes)), self.targets] -= 1.0
             return slopes
         p, y = np.ascontiguousarray(scores[:, 0]), np.asarray(self.targets, dtype=np.float64)
@@ -108,7 +108,7 @@ class LinearProblem:
         """Return the mean of g gᵀ over the rows' gradients g, in contrasts of the classes."""
         S = self.slopes()
         if not self.softmax:
-            return _whole(self.X, S[:, 0] ** 2)
+            return _whole(self.X, S[:, 0] ** 2)  # E g gᵀ
         return self._in_contrasts(S[:, :, None] * S[:, None, :], self.contrasts())
 
     def _in_contrasts(self, pairs: Floats, Q: Floats) -> Floats:

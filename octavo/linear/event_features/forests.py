@@ -285,7 +285,7 @@ class StratifiedBootstrapForest(_AveragingClassifier):
             if rows.any():
                 total[rows] += _tree_proba(tree, X[rows], len(self.classes_))
                 n_trees[rows] += 1
-        even = np.full(total.shape, 1 / len(self.classes_))
+        even = np.full(total.shape, 1 / len(self.classes_))  # rows that every tree has seen
         some = n_trees > 0
         even[some] = total[some] / n_trees[some, None]
         self.oob_decision_function_ = even

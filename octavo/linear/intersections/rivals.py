@@ -138,6 +138,7 @@ def forest_patterns(
                 found.add(tuple(sorted(held)))
             if nodes.children_left[node] >= 0:
                 stack.append((nodes.children_left[node], held))
+                # Right: the column is 1
                 stack.append((nodes.children_right[node], held | {int(nodes.feature[node])}))
     return sorted(found)
 

@@ -229,6 +229,7 @@ def _candidate_points(pair: Pair, n_points: int, rng: np.random.RandomState) -> 
     d = pair.own.shape[1]
     norm = max(float(np.linalg.norm(pair.own, axis=1).max()), 1e-300)
     scattered = rng.normal(size=(n_points - n_points // 2, d))
+    # Margins from 0.01 to 100
     scattered *= 10 ** rng.uniform(-2, 2, (len(scattered), 1)) / norm / np.sqrt(d)
     # Models that put the two records where slopes are steep or curvature is large.
     margins = rng.choice([0.0, 0.5, 1.0, 1.5], (n_points // 2, 2)) + rng.normal(
@@ -339,10 +340,11 @@ def _adversary(estimator: PrivateClassifier, n_samples: int, z: Floats) -> tuple
     crowd_angle, reach, share, angle, angle2, first, second = z
     loss, perturbation = estimator._plan(n_samples, 1)
     B = estimator._feature_norm()
-    few = float(round(share * (n_samples - 1)))
+    few = float(round(share * (n_samples - 1)))  # records that pull against the penalty
     shared = B * np.array(
         [[-np.cos(crowd_angle), -np.sin(crowd_angle)], [0.0, reach]],
     )
+    # Both have the largest norm allowed
     own = B * np.array([[np.cos(angle), -np.sin(angle)], [-np.cos(angle2), -np.sin(angle2)]])
     weight = np.array([n_samples - 1 - few, few])
     pair = Pair(
