@@ -111,7 +111,7 @@ def discounts(n: int, k: int | None = None) -> Floats:
     """
     weight = 1.0 / np.log2(np.arange(2.0, n + 2.0))
     if k is not None:
-        weight[k:] = 0.0
+        weight[k:] = 0.0  # NDCG@k
     return weight
 
 
@@ -242,7 +242,7 @@ def mean_average_precision(relevance: Any, scores: Any, *, threshold: float = 1.
         relevant = grades[np.argsort(-s, kind="stable")] >= threshold
         if not relevant.any():
             return 0.0
-        precision = np.cumsum(relevant) / np.arange(1, relevant.size + 1)
+        precision = np.cumsum(relevant) / np.arange(1, relevant.size + 1)  # at each position
         return float(precision[relevant].mean())
 
     return _mean(relevance, scores, one)
