@@ -216,7 +216,7 @@ class LowRankKernelLearner(CallbackSupportMixin, SoundEstimator):
         )
         pairs, relation = label_pairs(codes, wanted, rng)
         i, j = pairs.T
-        squared = np.maximum(K[i, i] + K[j, j] - 2.0 * K[i, j], 0.0)
+        squared = np.maximum(K[i, i] + K[j, j] - 2.0 * K[i, j], 0.0)  # ‖φ(x_i) - φ(x_j)‖²
         target = squared * (1.0 - self.margin * relation)  # y (1 ∓ α): Section 10.2.1
         return self._learn(PairDifferences(len(K), pairs), target, relation, self._start(K, rng))
 

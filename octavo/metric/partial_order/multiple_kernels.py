@@ -299,6 +299,7 @@ class MultipleKernelPOE(BasePOE):
                 kernel.block(view, seen)
                 for kernel, view, seen in zip(self.kernels_, views, self._tables_seen, strict=True)
             ]
+        # By the scales of training
         blocks = [scale * K for scale, K in zip(self.scales_, views, strict=True)]
         return [np.sum(blocks, axis=0)] if self.combine == "sum" else blocks
 
