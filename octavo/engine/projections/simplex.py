@@ -55,6 +55,7 @@ def project_simplex(points: Any, total: Any = 1.0) -> Floats:
     rows, single = _rows(points)
     total = _per_row(total, len(rows))
     # a threshold near the largest entry keeps its digits, however large the entries are
+    # The projection does not see a constant added to a row.
     rows = rows - rows.max(axis=1, keepdims=True)
     falling = -np.sort(-rows, axis=1)
     counts = np.arange(1, rows.shape[1] + 1)
