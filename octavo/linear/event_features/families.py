@@ -228,8 +228,8 @@ def attributes(view: LogView, learned: Learned, settings: Settings) -> Columns:
         found = moments(groups.counts, groups.offsets)
         columns = {
             "Max": (f"MaxSame{name}Clicks", found.max),
+            # Table 10 says "number of clicks" and means the addresses.
             "NoOf": (f"NoOf{plural}", found.n.astype(float)),
-            # Table 10, whose text counts clicks and means addresses
             "Over": (f"ClickOver{name}Ratio", ratio(view.n_clicks, found.n)),
             "Entropy": (f"EntropySame{name}Clicks", entropy_plugin(groups.counts, groups.offsets)),
             "Var": (f"VarSame{name}Clicks", found.variance),

@@ -274,7 +274,7 @@ class StratifiedBootstrapForest(_AveragingClassifier):
         shares = [fractions[name] for name in known]
         if not all(isinstance(s, Real) and 0 < float(s) <= 100 for s in shares):
             raise ValueError(f"fractions must lie above 0 and at most at 100; got {fractions!r}.")
-        # a share of 90 % of class Fraud draws as many rows
+        # Table 22: 90 % of Fraud draws that share of its rows, with replacement
         return tuple(max(1, round(float(s) * int(n))) for s, n in zip(shares, sizes))
 
     def _judge_out_of_bag(

@@ -109,7 +109,7 @@ def excess_objective_bound(
     norm = noise_norm_bound(n_features, perturbation.noise_scale, delta)
     if perturbation.method == "output":
         # A function whose gradient is (cB² + Λ)-Lipschitz lies below its parabola.
-        # The gradient is zero at the minimum: Lemma 16, whose chain prints twice this.
+        # The gradient is zero at the minimum: Lemma 16, though its proof's chain gives twice this.
         return (curvature * data_norm**2 + alpha) * norm**2 / 2.0
     if perturbation.delta_reg > 0:
         raise ValueError(

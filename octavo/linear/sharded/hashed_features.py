@@ -403,8 +403,7 @@ class WeightedDegreeFeatures(TransformerMixin, SoundEstimator):
     def _value(self, k: int) -> float:
         if not self.weighted:
             return 1.0
-        # Weights of the kernel: 2 (D - k + 1) / (D (D + 1)) for degree k, as a factor of both
-        # sides.
+        # The kernel weighs degree k by 2 (D - k + 1) / (D (D + 1)): its root on either side.
         return float(np.sqrt(2 * (self.degree - k) / (self.degree * (self.degree + 1))))
 
 

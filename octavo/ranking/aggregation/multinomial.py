@@ -297,7 +297,7 @@ def _with_variances(
     d_s = sums_at(one.other, flow, n) - sums_at(one.preferred, flow, n)
     d_gamma = sums_at(one.other, shrink, n) + sums_at(one.preferred, shrink, n)
     # What is expected: all pairs; experts of one adherence have one normaliser.
-    # The first display of Section 2.5 has i, j in the sum below the line; k, l are meant.
+    # Where Section 2.5 first prints this sum it has i, j in it; k, l are meant.
     levels, level = np.unique(theta, return_inverse=True)
     totals = np.bincount(level, one.totals, minlength=levels.size)
     for v in np.flatnonzero(totals > 0):
@@ -317,10 +317,10 @@ def _expected(s: Floats, gamma: Floats, theta: float) -> tuple[float, Floats, Fl
     top = theta * max(float(_logits(s, gamma, rows)[1].max()) for rows in blocks)
     mass, d_s, d_gamma, d_theta = 0.0, np.zeros(n), np.zeros(n), 0.0
     for rows in blocks:
-        width, logit = _logits(s, gamma, rows)  # itself: k ≠ l is left out
+        width, logit = _logits(s, gamma, rows)
         itself = np.arange(rows.stop - rows.start), np.arange(rows.start, rows.stop)
         chance = np.exp(theta * logit - top)
-        chance[itself] = 0.0
+        chance[itself] = 0.0  # the sum is over k ≠ l
         mass += float(chance.sum())
         # Both directions of every pair are in the sum, so each row stands for its column too:
         # by s_i they add, with opposite signs of the logit.
@@ -572,7 +572,6 @@ def fit_joint(
     high = np.full(start.size, np.inf)
     given = likelihood.adherence
     learned = given is None
-    # Section 2.5's claim of concavity holds for S_n and Θ, not for Γ_n.
     factor = 2.0 if likelihood.variances else 1.0  # γ = 1 halves the logits
     theta = np.ones(likelihood.n_experts) if given is None else given
     for place, size, one in zip(likelihood.starts, likelihood.sizes, likelihood.evidence):
