@@ -66,13 +66,13 @@ def roll_out(
         actions = np.asarray(act(rows, states[rows], t))
         following, rewards, ended = step(states[rows], actions)
         states[rows] = following
-        totals[rows] += gamma**t * rewards
+        totals[rows] += gamma**t * rewards  # Σ γ^t r_t
         lengths[rows] += 1
         if kept is not None and taken is not None:
             if done is None:
                 done = np.zeros((n, horizon, *actions.shape[1:]), dtype=actions.dtype)
             kept[rows, t + 1], done[rows, t], taken[rows, t] = following, actions, rewards
-        rows = rows[~ended]
+        rows = rows[~ended]  # rows that have ended are not stepped again
         if not rows.size:
             break
     return RollOuts(totals, lengths, states, kept, done, taken)

@@ -37,7 +37,7 @@ def stack_rows(P: Sequence[Any]) -> sp.csr_array:
 def evaluate_choice(rows: sp.csr_array, r: np.ndarray, gamma: float) -> np.ndarray:
     """Solve V = r + γ P V; `rows` is P, `r` may have several columns."""
     system = (sp.eye_array(rows.shape[0], format="csc") - gamma * rows).tocsc()
-    return splu(system, permc_spec="COLAMD").solve(np.ascontiguousarray(r))
+    return splu(system, permc_spec="COLAMD").solve(np.ascontiguousarray(r))  # (I - γP) V = r
 
 
 def iterate_policies(
@@ -58,6 +58,7 @@ def iterate_policies(
         Q = r + gamma * (stacked @ values).reshape(n_actions, n).T
         best = Q.argmax(axis=1)
         size = max(1e-300, float(np.abs(Q).max()))
+        # Rounding in V grows as 1/(1 - γ)
         better = Q[at, best] > Q[at, chosen] + _TIE * size / max(1e-6, 1.0 - gamma)
         if not better.any():
             break
@@ -77,7 +78,7 @@ def iterate_values(
         Q = r + gamma * (stacked @ values).reshape(n_actions, n).T
         new = Q.max(axis=1)
         change, values = float(np.abs(new - values).max()), new
-        if change * gamma <= tol * (1.0 - gamma):
+        if change * gamma <= tol * (1.0 - gamma):  # ‖V_k - V*‖ ≤ γ/(1 - γ) ‖V_k - V_k-1‖
             break
     Q = r + gamma * (stacked @ values).reshape(n_actions, n).T
     return DecisionValues(values, Q.argmax(axis=1), Q, n_iter)

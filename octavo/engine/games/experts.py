@@ -123,17 +123,20 @@ def _balanced_rate(log_k, gap, spread):
 def _rate(rule, memory, scale):
     """Return the learning rate of the coming round; ``scale`` is for perturbed leaders."""
     if rule.kind == PERTURBED:
+        # Eq. (7) of V'yugin: 1/ε = μ_t v_t-1
         width = scale * memory[VOLUME] if rule.by_volume else scale
         return 1.0 / width if width > 0.0 else math.inf
     if rule.kind == ADAHEDGE or (rule.kind == FLIPFLOP and memory[REGIME] == FLOP):
+        # Eq. (8); in the flop regime Eq. (16)
         return _balanced_rate(rule.log_k, memory[GAP], memory[RANGE])
     if rule.kind == FLIPFLOP:
-        return math.inf
+        return math.inf  # Eq. (16), flip
     if rule.kind == DOUBLING:
-        return memory[RATE]
+        return memory[RATE]  # Section 2.2: half of the last block's
     if rule.kind == SECOND_ORDER:
         if memory[RANGE] == 0.0:
             return math.inf
+        # 1/E of Cesa-Bianchi et al. (2007), Section 4.2
         rate = 1.0 / _power_of_two_above(memory[RANGE])
         if memory[VARIANCE] > 0.0:
             rate = min(rate, SECOND_ORDER_FACTOR * math.sqrt(rule.log_k / memory[VARIANCE]))
@@ -145,7 +148,7 @@ def _rate(rule, memory, scale):
 def _exponentials(rate, low, score, weights, i):
     """Fill row i with e^(-rate (score - low)) and return its sum."""
     for k in range(score.shape[0]):
-        weights[i, k] = exp_nonpositive(rate * (low - score[k]))
+        weights[i, k] = exp_nonpositive(rate * (low - score[k]))  # Eq. (9), shifted as in Figure 1
     total = 0.0
     for k in range(score.shape[0]):
         total += weights[i, k]
@@ -173,7 +176,7 @@ def _leaders(tie_tol, low, score, weights, i):
     """Mark in row i the experts whose score is the lowest and return their number."""
     total = 0.0
     for k in range(score.shape[0]):
-        leads = 1.0 if score[k] - low <= tie_tol else 0.0
+        leads = 1.0 if score[k] - low <= tie_tol else 0.0  # Figure 1, eta == Inf
         weights[i, k] = leads
         total += leads
     return total
@@ -276,7 +279,7 @@ def _perturbed_leader(rate, low, score, noise, t, weights, i):
         if rate == math.inf:  # the limit of ever smaller perturbations
             value = -noise[t, k] if score[k] == low else math.inf
         else:
-            value = score[k] - noise[t, k] / rate
+            value = score[k] - noise[t, k] / rate  # Figure 2 of V'yugin
         if value < best_value:
             best, best_value = k, value
     weights[i, best] = 1.0
@@ -324,7 +327,7 @@ def _relative_losses(losses, t, relative):
         low = min(low, losses[t, k])
         high = max(high, losses[t, k])
     for k in range(losses.shape[1]):
-        relative[k] = losses[t, k] - low
+        relative[k] = losses[t, k] - low  # Theorem 17: a shift changes no weight
     return low, high - low
 
 
@@ -362,11 +365,13 @@ def _add_losses(weights, i, relative, mean, excess):
     """
     variance = 0.0
     for k in range(excess.shape[0]):
+        # v of Section 2.2, about h itself: no small difference of large squares
         variance += weights[i, k] * (relative[k] - mean) * (relative[k] - mean)
     low, fallen = math.inf, -math.inf
     for k in range(excess.shape[0]):
         new = excess[k] + relative[k]
         low = min(low, new)
+        # Lemma 10: a leader with another loss than the best
         fallen = max(fallen, new if excess[k] == 0.0 else -math.inf)
         excess[k] = new
     return variance, low, fallen > low
@@ -394,7 +399,7 @@ def _gap_of_leaders(weights, i, relative, rise):
     """Return Σ w (ℓ - m) for an infinite rate: exactly zero while the leaders stay ahead."""
     gap = 0.0
     for k in range(relative.shape[0]):
-        gap += weights[i, k] * (relative[k] - rise)
+        gap += weights[i, k] * (relative[k] - rise)  # Lemma 10's proof: m = L*_t - L*_t-1
     return max(gap, 0.0)
 
 
@@ -422,11 +427,12 @@ def _adapt(rule, memory, gap, variance, spread, size, excess, handicap):
             memory[REGIME] = FLOP
     elif rule.kind == FLIPFLOP:
         memory[GAP] += gap
-        if memory[GAP] > rule.flop_limit * memory[FLIP_GAP]:
+        if memory[GAP] > rule.flop_limit * memory[FLIP_GAP]:  # Definition 11, the way back
             memory[REGIME] = FLIP
     elif rule.kind <= SECOND_ORDER:
         memory[GAP] += gap
         memory[BLOCK_GAP] += gap
+    # Section 2.2: the block ends when Δ exceeds ln K / η.
     if rule.kind == DOUBLING and memory[BLOCK_GAP] * memory[RATE] > rule.log_k:
         memory[RATE] *= 0.5
         memory[BLOCK_GAP] = 0.0
@@ -483,7 +489,7 @@ def _play(
             low, spread = _relative_losses_of_some(losses, t, score, relative)
         else:
             low, spread = _relative_losses(losses, t, relative)
-        mean = _divide_and_average(weights, i, total, relative)
+        mean = _divide_and_average(weights, i, total, relative)  # h = w·ℓ, less the smallest loss
         if guarded is not None:
             _rest(losses, t, relative, awake, low, mean, excess)
             _fill_scores(excess, handicap, None, t, score)
@@ -502,6 +508,7 @@ def _play(
                 new_low = _lowest(score)
                 new_total = _sum_exponentials(rate, new_low, score)
                 step = rise + (new_low - low_score)
+            # M(η, L_t) - M(η, L_t-1) of Figure 1; Eq. (4)
             mix = step - math.log(new_total / total) / rate
             gap = max(mean - mix, 0.0)  # rounding may break Jensen's inequality
         else:
@@ -511,6 +518,7 @@ def _play(
                 gap = _gap_of_leaders(weights, i, relative, mix)
         if rule.kind == VARIATION:
             _second_order_step(rate, memory[ROUNDS] + 1.0, losses, t, handicap, means)
+        # H - L*, round by round: the totals themselves would lose its digits
         memory[REGRET] += mean - rise
         flags[t, 0] = np.int8(memory[REGIME])
         flags[t, 1] = np.int8(fell)
@@ -585,6 +593,7 @@ def quadrature(n_experts: int) -> tuple[NDArray[np.float64], NDArray[np.float64]
 
     They are exact for polynomials of degree n_experts - 1 up to 94 experts.
     """
+    # n nodes are exact to degree 2n - 1; the integrand has K - 1
     n_nodes = min(-(-n_experts // 2) + 1, _MAX_NODES)
     nodes, weights = np.polynomial.legendre.leggauss(n_nodes)
     return 0.5 * (nodes + 1.0), 0.5 * weights

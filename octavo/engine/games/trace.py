@@ -196,6 +196,7 @@ class GameTrace:
     @cached_property
     def best_loss_(self) -> Floats:
         """Cumulative loss L* of the best expert so far."""
+        # R = H - L*: the regret is the more exact of the two
         return self.cumulative_loss_ - self.regret_
 
     @cached_property
@@ -209,6 +210,7 @@ class GameTrace:
     def sizes_(self) -> Floats:
         """Largest absolute loss Δv of each round."""
         low = self.played.record[..., 5]
+        # Δv_t of V'yugin, Section 2, the absolute value that Figure 2 omits
         return np.maximum(np.abs(low), np.abs(low + self.range_))
 
     @cached_property

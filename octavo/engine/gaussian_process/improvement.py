@@ -23,8 +23,9 @@ def improvement(mean: Floats, std: Floats, best: float) -> Floats:
         u = np.clip(gain / np.where(certain, 1.0, std), -1e8, 1e8)
     density = np.exp(-0.5 * u**2) / _ROOT_TWO_PI
     low = np.minimum(u, -3.0)
+    # `erfcx` is Mills' ratio up to a constant: no difference of two small numbers
     tail = density * (1.0 + low * np.sqrt(np.pi / 2) * erfcx(-low * _ROOT_HALF))
-    plain = u * ndtr(u) + density
+    plain = u * ndtr(u) + density  # uΦ(u) + φ(u)
     found = std * np.where(u < -3.0, tail, plain)
     return np.where(certain, np.maximum(gain, 0.0), np.maximum(found, 0.0))
 

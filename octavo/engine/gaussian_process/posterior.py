@@ -45,7 +45,7 @@ def clipped_kernel(K: Floats) -> Floats:
     wanted, got = np.diag(symmetric), np.diag(clipped)
     if np.array_equal(symmetric, clipped) or not (got > 0).all():
         return clipped
-    scale = np.sqrt(wanted / got)
+    scale = np.sqrt(wanted / got)  # prior variances must not change
     return clipped * np.outer(scale, scale)
 
 
@@ -94,7 +94,7 @@ def appended_factor(factor: Factor, row: Floats, corner: float) -> Factor:
     """
     n = len(row)
     solved = solve_triangular(factor.lower, row, lower=True)
-    pivot = corner + factor.jitter - solved @ solved
+    pivot = corner + factor.jitter - solved @ solved  # the Schur complement of the new row
     lower = np.zeros((n + 1, n + 1))
     lower[:n, :n], lower[n, :n] = factor.lower, solved
     lower[n, n] = np.sqrt(max(pivot, SMALLEST_VARIANCE * corner))
@@ -132,8 +132,8 @@ def posterior_moments(
         a negative Schur complement.
     """
     half = solve_triangular(factor.lower, rows.T, lower=True)
-    shift = half.T @ solve_triangular(factor.lower, residuals, lower=True)
-    variance = prior_variance - np.einsum("nq,nq->q", half, half)
+    shift = half.T @ solve_triangular(factor.lower, residuals, lower=True)  # kᵀK⁻¹(y - m)
+    variance = prior_variance - np.einsum("nq,nq->q", half, half)  # k(x, x) - kᵀK⁻¹k
     return shift, np.sqrt(np.maximum(variance, SMALLEST_VARIANCE * prior_variance))
 
 
@@ -176,6 +176,7 @@ def profiled_evidence(K: Floats, residuals: Floats, ratios: Floats) -> NoiseChoi
     best = NoiseChoice(1.0, 0.0, -np.inf)
     for ratio in np.asarray(ratios, dtype=float):
         spectrum = np.maximum(values, 0.0) + ratio + 1e-12
+        # The maximum over a, for a given ratio
         amplitude = max(float((turned / spectrum).sum() / n), 1e-300)
         logdet = n * np.log(amplitude) + np.log(spectrum).sum()
         found = -0.5 * (n + logdet + n * np.log(2 * np.pi))

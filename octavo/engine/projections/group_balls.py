@@ -82,6 +82,7 @@ def _project(point, order, bounds, radius, out):
                 count += 1
         threshold = 0.0
         if total > radius:
+            # The mean excess: too small while some entries fall below it
             threshold = (total - radius) / count
             while True:
                 total = 0.0
@@ -97,6 +98,7 @@ def _project(point, order, bounds, radius, out):
                 if left >= count:
                     break
                 count = left
+                # Rises from round to round, for fewer entries share
                 threshold = (total - radius) / count
         for k in range(first, last):
             out[order[k]] = max(point[order[k]] - threshold, 0.0)

@@ -40,6 +40,7 @@ def _pool_chain(x, w, values, blocks):
         mean[top], mass[top], first[top] = x[i], w[i], i
         while top > 0 and mean[top - 1] > mean[top]:
             total = mass[top - 1] + mass[top]
+            # The pooled mean, without a sum of large numbers
             mean[top - 1] += (mean[top] - mean[top - 1]) * (mass[top] / total)
             mass[top - 1] = total
             top -= 1
@@ -108,6 +109,7 @@ def _pool_forest(x, w, parents, order, values, blocks):
     for place in range(n):
         i = order[place]
         heap = hanging[i]
+        # The lowest block beneath lies below its parent: pool
         while heap >= 0 and mean[heap] < mean[i]:
             low = heap
             total = mass[i] + mass[low]
@@ -145,10 +147,12 @@ def _halve_forest(level, w, parents, order, low, high):
                 continue
             open_ranges = True
             middle = (low[i] + high[i]) // 2
+            # Cost of "above the middle" less cost of "at most the middle"
             above[i] += w[i] if level[i] <= middle else -w[i]
             p = parents[i]
             if p >= 0 and low[p] == low[i] and high[p] == high[i]:
                 above[p] += above[i]
+                # Free beneath a node that is below, up beneath one above
                 below[p] += min(above[i], below[i])
         if not open_ranges:
             return

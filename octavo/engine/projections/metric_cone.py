@@ -44,7 +44,7 @@ def _fix(m, duals, t, ij, ik, jk, cost):
     """Correct the three inequalities of one triangle; return the largest move."""
     a, b, c = m[ij], m[ik], m[jk]
     wa, wb, wc = cost[ij], cost[ik], cost[jk]
-    step = 1.0 / (wa + wb + wc)
+    step = 1.0 / (wa + wb + wc)  # 1/3 with unit weights
     largest = 0.0
     for side in range(3):
         if side == 0:
@@ -54,7 +54,7 @@ def _fix(m, duals, t, ij, ik, jk, cost):
         else:
             excess = c - a - b
         z = duals[t, side]
-        s = max(-z, excess * step)
+        s = max(-z, excess * step)  # the multiplier stays at least 0: Hildreth's correction
         if s != 0.0:
             duals[t, side] = z + s
             if side == 0:
@@ -64,7 +64,7 @@ def _fix(m, duals, t, ij, ik, jk, cost):
             else:
                 a, b, c = a + s * wa, b + s * wb, c - s * wc
             largest = max(largest, abs(s))
-    m[ij], m[ik], m[jk] = a, b, c
+    m[ij], m[ik], m[jk] = a, b, c  # one triangle is exact before the next
     return largest
 
 
@@ -77,7 +77,7 @@ def _shift(m, cost, half_total):
         whole += cost[e]
     step = excess / whole
     for e in range(m.size):
-        m[e] -= step * cost[e]
+        m[e] -= step * cost[e]  # along the plane's normal in the weighted norm
     return abs(step)
 
 
@@ -265,6 +265,7 @@ def project_metric_cone(
         n_sweeps += 1
         if move <= limit:
             break
+    # What is left of long sides is cut off: every result is a semimetric
     M = shortest_paths(_square(np.maximum(m, 0.0), upper, d))
     if half >= 0.0:
         held = float(M[upper].sum())

@@ -55,9 +55,11 @@ def project_simplex(points: Any, total: Any = 1.0) -> Floats:
     rows, single = _rows(points)
     total = _per_row(total, len(rows))
     # a threshold near the largest entry keeps its digits, however large the entries are
+    # The projection does not see a constant added to a row.
     rows = rows - rows.max(axis=1, keepdims=True)
     falling = -np.sort(-rows, axis=1)
     counts = np.arange(1, rows.shape[1] + 1)
+    # The threshold if so many entries stay
     thresholds = (np.cumsum(falling, axis=1) - total[:, None]) / counts
     # The support is the largest prefix whose last entry stays above the threshold that it needs.
     last = np.maximum((falling > thresholds).sum(axis=1), 1) - 1
@@ -93,7 +95,7 @@ def project_l1_balls(points: Any, radius: Any = 1.0) -> Floats:
     radius = _per_row(radius, len(rows))
     projected = rows.copy()
     outside = np.abs(rows).sum(axis=1) > radius
-    if outside.any():
+    if outside.any():  # signs apart, it is the simplex
         sizes = project_simplex(np.abs(rows[outside]), radius[outside])
         projected[outside] = np.sign(rows[outside]) * sizes
     return projected[0] if single else projected
@@ -139,7 +141,7 @@ def project_capped_simplex(points: Any, cap: Any = 1.0, total: Any = 1.0) -> Flo
         sums = np.clip(row - ends[:, None], 0.0, cap[i]).sum(axis=1)  # falls along the ends
         k = min(max(int(np.searchsorted(-sums, -total[i], side="right")) - 1, 0), 2 * d - 2)
         fall = sums[k] - sums[k + 1]
-        share = (sums[k] - total[i]) / fall if fall > 0.0 else 0.0
+        share = (sums[k] - total[i]) / fall if fall > 0.0 else 0.0  # linear between the ends
         projected[i] = np.clip(row - (ends[k] + share * (ends[k + 1] - ends[k])), 0.0, cap[i])
     return projected[0] if single else projected
 

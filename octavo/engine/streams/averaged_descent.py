@@ -71,6 +71,7 @@ def new_descent(n_coordinates: int, n_vectors: int, rule: StepRule, radius: floa
 @njit(**WORD)
 def numerator(rule, n):
     """Return s_n, the n-th step times R^q, where steps do not go by blocks."""
+    # γ_n R²; Corollary 2 has c = 1/2 and N
     return rule.c / math.sqrt(n if rule.schedule == DECAY else rule.horizon)
 
 
@@ -102,9 +103,10 @@ def stretch_to_row(x, rule, pairs, clock):
 @njit(**WORD)
 def close_block(n, pairs, finished, clock):
     """Keep the mean of a block [2^p, 2^(p+1)) that round n ends, and begin the next."""
-    if 2.0 ** math.floor(math.log2(n + 1.0)) != n + 1.0:
+    if 2.0 ** math.floor(math.log2(n + 1.0)) != n + 1.0:  # Section 3.1
         return
     for k in range(finished.size):
+        # Section 2.1: θ̄ is the mean of θ_0 .. θ_n-1
         finished[k] = pairs[2 * k] - pairs[2 * k + 1] / clock[WINDOW]
         pairs[2 * k + 1] = 0.0
     clock[WINDOW] = 0.0
@@ -157,6 +159,7 @@ def _descend(rows, order, targets, code, rule, pairs, finished, clock):
         n = clock[SEEN] + 1.0
         s = numerator(rule, n)
         if finished is not None:
+            # Section 3.1: one step for a block
             s = rule.c / math.sqrt(2.0 ** math.floor(math.log2(n)))
         stretch_to_row(x, rule, pairs, clock)
         t = clock[WINDOW] + 1.0
@@ -165,7 +168,7 @@ def _descend(rows, order, targets, code, rule, pairs, finished, clock):
             if not math.isfinite(p):
                 clock[BROKEN] = 1.0
             step = -s * loss_slope(code, 0.5, p, targets[i])  # (A7)
-            move(step, t * step, x, pairs)
+            move(step, t * step, x, pairs)  # missing from t iterates of the mean
         clock[SEEN], clock[WINDOW], clock[NUMERATOR] = n, t, s
         if finished is not None:
             close_block(n, pairs, finished, clock)
@@ -198,7 +201,7 @@ def class_steps(scores, label, code, softmax):
         total += scores[c]
     for c in range(scores.size):
         scores[c] /= total
-    scores[label] -= 1.0
+    scores[label] -= 1.0  # of multinomial regression, p - e_y
 
 
 @njit(**JIT)
@@ -261,6 +264,7 @@ def averaged(descent: Descent, n_vectors: int) -> np.ndarray:
     """Return the mean of the iterates, a row a vector; of the last whole block when doubling."""
     if descent.finished is not None:
         return _unscaled(descent.finished, descent, n_vectors)
+    # θ̄_n, θ_0 counted and θ_n not: Section 2.1
     mean = descent.pairs[::2] - descent.pairs[1::2] / max(descent.clock[WINDOW], 1.0)
     return _unscaled(mean, descent, n_vectors)
 

@@ -79,6 +79,7 @@ def _dual_block(scores, own, lengths, targets, labels, code, softmax, rule, alph
         else:
             class_steps(row, labels[i], code, softmax)
         for c in range(width):
+            # Section 2.2; its formula has a stray x_n
             alpha[i, c] = -s * row[c] if clock[RADIUS] > 0.0 else 0.0
         clock[SEEN] = n
         clock[WINDOW] += 1.0
@@ -94,7 +95,7 @@ def _kept(alpha: np.ndarray, lengths: np.ndarray, budget: int | None) -> np.ndar
     """Return which rows stay: all, or the ``budget`` whose terms are longest, in their order."""
     if budget is None or len(alpha) <= budget:
         return np.arange(len(alpha))
-    size = np.linalg.norm(alpha, axis=1) * lengths
+    size = np.linalg.norm(alpha, axis=1) * lengths  # the norm of each α_i φ(x_i)
     return np.sort(np.argsort(-size, kind="stable")[:budget])
 
 

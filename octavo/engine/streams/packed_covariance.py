@@ -83,7 +83,7 @@ def as_matrix(covariance: Covariance) -> np.ndarray:
     factor[np.tril_indices(n)] = covariance.values  # row j of the transpose is column j of U
     variances = factor.diagonal().copy()
     np.fill_diagonal(factor, 1.0)
-    matrix = (factor.T * variances) @ factor
+    matrix = (factor.T * variances) @ factor  # Σ = U D Uᵀ
     return (matrix + matrix.T) / 2
 
 
@@ -163,8 +163,9 @@ def _absorb_full(values, projected, gain, noise):
         gain[j] = 0.0
         if f != 0.0:
             g = values[start + j] * f
-            after = before + f * g
+            after = before + f * g  # Bierman's α_j = α_j-1 + f_j g_j
             slope = -f / before
+            # Never negative, whatever the rounding: a product of positive numbers
             values[start + j] = max(values[start + j] * (before / after), _FLOOR)
             for i in range(j):
                 old = values[start + i]
@@ -215,6 +216,7 @@ def absorb_coordinate(sigma, j, value, v, noise, shrink):
     old = sigma[j]
     g = old * value
     if shrink > 0.0:  # not so for an infinite noise
+        # Σ - Σx xᵀΣ/(v + r), on the diagonal
         sigma[j] = max(old * ((noise + max(v - g * value, 0.0)) * shrink), _FLOOR)
     return g
 

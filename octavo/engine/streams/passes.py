@@ -332,6 +332,7 @@ def add(step, x, weights, drift, clock, n, c):
     else:
         axpy_strided(inner, x, weights, n, c)
     if drift.size > 0:
+        # Keeps u = lag z + drift when z moves: a change of w by `step` adds (t - 1) step to u.
         lagging = (clock[ROUND] - 1.0) * step - clock[LAG] * inner
         if n == 1:
             axpy(lagging, x, drift)
@@ -346,7 +347,7 @@ def rescale(factor, weights, drift, clock):
     clock[LAG] += (clock[ROUND] - 1.0) * (factor - 1.0) * scale
     scale *= factor
     clock[SCALE] = scale
-    if 1e-6 < abs(scale) < 1e6:
+    if 1e-6 < abs(scale) < 1e6:  # further out, the scale would lose the digits of z
         return
     if drift.size > 0:
         for k in range(drift.size):

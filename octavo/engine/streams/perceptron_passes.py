@@ -91,7 +91,7 @@ def fit_perceptron(X: Floats, codes: Ints, *, n_passes: int, seed: int) -> Perce
         if not wrong:  # the passes that are left would change nothing but the count of visits
             clock = 1.0 + n_passes * len(X)
             break
-    mean = (w - drift / clock).T
+    mean = (w - drift / clock).T  # Collins's average: each step counts from its visit to the last
     if len(mean) == 2:  # as scikit-learn has it: one row, positive for the second label
         mean = mean[1:] - mean[:1]
     model.coef_, model.intercept_ = np.ascontiguousarray(mean[:, :-1]), mean[:, -1].copy()

@@ -34,6 +34,7 @@ def violation(advantage, gap, rule):
         return math.sqrt(gap) - advantage
     if rule == 1:
         return 1.0 - advantage
+    # A tie is an error: it is given the smallest violation there is.
     return -advantage if advantage < 0.0 else (1e-300 if advantage == 0.0 else -advantage)
 
 
@@ -65,6 +66,7 @@ def ranked_step(weights, drift, clock, indices, values, n, scratch, gap, rule, m
         step = min(most * gap, missed / norm)  # errors weigh their gaps
     for k in range(n):
         weights[indices[k]] += step * values[k]
+        # The step is missing from the first `clock` iterates
         drift[indices[k]] += clock * step * values[k]
     return step
 

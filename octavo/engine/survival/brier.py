@@ -38,6 +38,7 @@ def brier_scores(
     """
     dead = event[:, None] & (time[:, None] <= times)
     alive = time[:, None] > times
+    # G(T-): who dies at T has not been censored before
     at_death = np.maximum(censoring(time, left=True), TINY)
     at_times = np.maximum(censoring(times), TINY)
     loss = dead * survival**2 / at_death[:, None] + alive * (1.0 - survival) ** 2 / at_times

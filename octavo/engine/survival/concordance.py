@@ -40,11 +40,11 @@ def _sweep(starts, by_start, ends, by_end, rank, weight, n_ranks):
         j = by_end[position]
         while place < by_start.shape[0] and starts[by_start[place]] > ends[j]:
             r = rank[by_start[place]]
-            same[r] += 1.0
+            same[r] += 1.0  # later rows of this utility
             node = r + 1
             while node <= n_ranks:
                 tree[node] += 1.0
-                node += node & (-node)
+                node += node & (-node)  # a Fenwick tree over ranks of the utility
             inserted += 1
             place += 1
         below = 0.0  # how many later rows have a utility of at most that of j
@@ -135,8 +135,8 @@ def concordance_ipcw(train: Any, test: Any, risk: Floats) -> float:
         Between 0 and 1.
     """
     censoring = kaplan_meier(~train["event"], train["time"])
-    free = censoring(test["time"], left=True)
-    weight = np.where(free > 0, 1 / np.maximum(free, 1e-12) ** 2, 0.0)
+    free = censoring(test["time"], left=True)  # G(T-)
+    weight = np.where(free > 0, 1 / np.maximum(free, 1e-12) ** 2, 0.0)  # Uno's 1/G²
     return concordance(test["event"], test["time"], risk, weight)
 
 

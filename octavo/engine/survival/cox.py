@@ -70,10 +70,11 @@ def efron_terms(
         )
         return total[end] - total[start]
 
+    # Efron: a term leaves out 0, 1/d, ... of its tied deaths
     s0 = _tail_sums(w)[ties.first] - ties.share * tied(w)
     s1 = _tail_sums(wx)[ties.first] - ties.share[:, None] * tied(wx)
-    value = float((np.log(s0) + top - margin[deaths]).sum())
-    mean = s1 / s0[:, None]
+    value = float((np.log(s0) + top - margin[deaths]).sum())  # Σ log(risk set) - x'β
+    mean = s1 / s0[:, None]  # weighted mean of the rows at risk
     gradient = (mean - X[deaths]).sum(axis=0)
     if not hessian:
         return value, gradient, np.empty((0, 0))
@@ -82,7 +83,7 @@ def efron_terms(
     weight = np.cumsum(np.bincount(ties.first, 1 / s0, n)[:n])
     out = np.concatenate([[0.0], np.cumsum(ties.share / s0)])
     weight[deaths] -= out[end] - out[start]
-    H = X.T @ ((weight * w)[:, None] * X) - mean.T @ mean
+    H = X.T @ ((weight * w)[:, None] * X) - mean.T @ mean  # Σ E[x xᵀ] - E[x] E[x]ᵀ over the deaths
     return value, gradient, H
 
 
@@ -128,6 +129,7 @@ def newton_cox(
     deaths = np.flatnonzero(event[order])
     spread = X.std(axis=0)
     spread[~(spread > 0.0)] = 1.0
+    # Coefficients of Z are spread times those of X
     Z, ridge = X[order] / spread, alpha / spread**2  # or the end would hang on the features' units
 
     def penalized(beta: Floats) -> tuple[float, Floats, Floats]:

@@ -55,7 +55,7 @@ def kaplan_meier(event: NDArray[np.bool_], time: Floats) -> Steps:
         The share that is still without the event.
     """
     times, at_risk, events = risk_counts(event, time)
-    return Steps(times, np.cumprod(1.0 - events / at_risk).astype(np.float64), 1.0)
+    return Steps(times, np.cumprod(1.0 - events / at_risk).astype(np.float64), 1.0)  # Π (1 - d/n)
 
 
 def greenwood(event: NDArray[np.bool_], time: Floats) -> Steps:
@@ -63,13 +63,14 @@ def greenwood(event: NDArray[np.bool_], time: Floats) -> Steps:
     times, at_risk, events = risk_counts(event, time)
     left = at_risk - events
     with np.errstate(divide="ignore", invalid="ignore"):
+        # Greenwood's Σ d/(n (n - d))
         variance = np.cumsum(np.where(left > 0, events / (at_risk * left), np.inf))
         log_survival = np.log(np.cumprod(1.0 - events / at_risk))
-        error = np.sqrt(variance) / np.abs(log_survival)
+        error = np.sqrt(variance) / np.abs(log_survival)  # delta method for log(-log S)
     return Steps(times, np.where(np.isfinite(error), error, 0.0), 0.0)
 
 
 def nelson_aalen(event: NDArray[np.bool_], time: Floats) -> Steps:
     """Return the cumulative hazard by the Nelson-Aalen estimate."""
     times, at_risk, events = risk_counts(event, time)
-    return Steps(times, np.cumsum(events / at_risk), 0.0)
+    return Steps(times, np.cumsum(events / at_risk), 0.0)  # Σ d/n

@@ -42,9 +42,10 @@ def logrank(
     kept = deaths > 0
     died, at_risk, deaths, n = died[kept], at_risk[kept], deaths[kept], n[kept]
     share = at_risk / n[:, None]
-    excess = (died - deaths[:, None] * share).sum(axis=0)
+    excess = (died - deaths[:, None] * share).sum(axis=0)  # Σ observed - expected
+    # d (n - d)/(n - 1), the hypergeometric variance's factor
     factor = np.where(n > 1, deaths * (n - deaths) / np.maximum(n - 1, 1), 0.0)
     V = np.diag(factor @ share) - (factor[:, None] * share).T @ share
-    d, V = excess[:-1], V[:-1, :-1]
+    d, V = excess[:-1], V[:-1, :-1]  # the groups' excesses add to zero: one is left out
     statistic = float(d @ np.linalg.pinv(V, rcond=len(V) * np.finfo(float).eps, hermitian=True) @ d)
     return statistic, float(chi2.sf(statistic, n_groups - 1))

@@ -157,6 +157,7 @@ class AveragedDescentMixin:
             return math.inf
         if self.R is None:
             raise ValueError("normalize='clip' needs R, the length that rows are cut to.")
+        # R² = factor² (‖x‖² + 1), the 1 of the intercept
         room = (float(self.R) / self._factor()) ** 2 - float(self.fit_intercept)
         if room <= 0.0:
             raise ValueError(

@@ -99,9 +99,11 @@ def asgd_bounds(
     root = math.sqrt(n)
     usual = gamma is None
     # Steps are used squared and inverted; numbers beyond doubles become infinite bounds.
+    # γ of Corollaries 2, 4, 6 and 8
     step = 1.0 / (2.0 * R * R * root) if usual and R * R > 0.0 else gamma
     step = need_number("gamma", math.inf if step is None else step)
     mu = None if mu is None else need_number("mu", mu)
+    # 2 e^-t = delta
     t = None if delta is None else math.log(2.0 / need_number("delta", delta, below=1.0))
     bounds: dict[str, float | bool] = {"gamma": step}
     bounds |= _expectations(n, R, D, step)
@@ -147,7 +149,7 @@ def _corollaries(n: float, R: float, D: float, t: float | None) -> dict[str, flo
         found[f"corollary_4_distance_p{p}"] = _power((3.0 * far + 5.0 * p) / (R * R), p)
         found[f"corollary_8_p{p}"] = (R / root) * (
             8.0 * math.sqrt(p) + 4.0 * p / root + 20.0 * p + 6.0 * far + 6.0 * R * D
-        )
+        )  # N, where Corollary 8 prints n
     if t is not None:
         found["corollary_6"] = (15.0 * t + 6.0 * far) / root
         found["corollary_6_distance"] = 15.0 * t / (R * R) + 6.0 * D * D
@@ -157,6 +159,7 @@ def _corollaries(n: float, R: float, D: float, t: float | None) -> dict[str, flo
 def _locally_convex(n: float, R: float, D: float, mu: float) -> dict[str, float | bool]:
     """Return Proposition 10, and whether it says anything."""
     excess = R * R / (n * mu) * _power(5.0 * R * D + 15.0, 4)
+    # f - f* <= R D by (A4), and Corollary 2
     known = min(R * D, R * R * D * D / math.sqrt(n) + 1.0 / (4.0 * math.sqrt(n)))
     return {
         "proposition_10": excess,
@@ -197,9 +200,10 @@ def asgd_required_samples(eps: float, R: float, dist: float, mu: float | None = 
     """
     eps, R = need_number("eps", eps), need_number("R", R)
     D = need_number("dist", dist, zero=True)
-    slow = _power((R * R * D * D + 0.25) / eps, 2)
+    slow = _power((R * R * D * D + 0.25) / eps, 2)  # Corollary 2 solved for N
     fast = math.inf
     if mu is not None:
+        # Proposition 10 solved for N
         fast = R * R / (need_number("mu", mu) * eps) * _power(5.0 * R * D + 15.0, 4)
     wanted = min(slow, fast)
     if not wanted < 2**63:

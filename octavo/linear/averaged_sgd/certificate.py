@@ -108,7 +108,7 @@ def self_concordance_certificate(
     R = need_number("R", R, zero=True)
     if norm == 0.0:
         return OptimalityCertificate(0.0, 0.0)
-    a = math.inf if mu == 0.0 else R * (norm / mu)
+    a = math.inf if mu == 0.0 else R * (norm / mu)  # α of Lemma 13, seen from θ and not from θ*
     if not a < 1.0:
         return OptimalityCertificate(math.inf, math.inf)
     # a / R = ‖f'‖ / μ; for small a, -log(1 - a) = a + a²/2 + ... keeps its digits in log1p
@@ -157,7 +157,7 @@ def local_convexity_bounds(
     norm, mu = gradient_norm(grad), lowest_eigenvalue(mu)
     R = need_number("R", R, zero=True)
     ratio = norm / mu if mu > 0.0 else (0.0 if norm == 0.0 else math.inf)
-    near = R * ratio <= 0.75
+    near = R * ratio <= 0.75  # Lemma 9; Appendix F.2 prints the converse
     bounds = {
         "lemma_9": 2.0 * norm * ratio if near else math.inf,
         "lemma_9_distance": 2.0 * ratio if near else math.inf,
@@ -165,5 +165,6 @@ def local_convexity_bounds(
     }
     if dist is not None:
         dist = need_number("dist", dist, zero=True)
+        # End of Appendix B.1
         bounds["lemma_13_always"] = (1.0 + R * dist) * (norm * ratio if norm > 0.0 else 0.0)
     return bounds

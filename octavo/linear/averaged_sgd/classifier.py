@@ -42,7 +42,7 @@ def class_probabilities(scores: np.ndarray, loss: str) -> np.ndarray:
             return softmax(scores, axis=1)
         second = expit(scores[:, 0])
         return np.column_stack([expit(-scores[:, 0]), second])
-    root = np.hypot(1.0, scores)
+    root = np.hypot(1.0, scores)  # √(1 + u²)
     with np.errstate(over="ignore"):  # far below 0, 1 + u/√(1 + u²) is 1/(√(1 + u²)(√(1 + u²) - u))
         chances = np.where(scores < 0, 0.5 / (root * (root - scores)), 0.5 * (1.0 + scores / root))
     if scores.shape[1] == 1:
@@ -178,6 +178,7 @@ class AveragedSGDClassifier(
 
     def _factor(self) -> float:
         if self.loss == "log" and len(self.classes_) > 2:
+            # Softmax: gradients are at most √2 ‖x‖ long, and so is the constant of (A2).
             return math.sqrt(2.0)
         return make_loss(self.loss).radius
 

@@ -102,6 +102,7 @@ def _complexity(part: LinearProblem, mu: float) -> float:
         return float(part.size)
     if mu <= 0.0:
         return math.inf
+    # Tr(H⁻¹G): d where the model is true.
     return float(np.trace(np.linalg.solve(part.hessian(), part.gradient_covariance())))
 
 
@@ -178,8 +179,10 @@ def local_conditioning(
     eigenvalues = [part.lowest_eigenvalue() for part in parts]
     mu = min(eigenvalues)
     R = longest * (math.sqrt(2.0) if problem.softmax else problem.loss.radius)
+    # Section 5, whose μR²√N is μ√N/R²
     threshold = R * R / math.sqrt(max(n_seen, 1))
     complexity = sum(_complexity(part, low) for part, low in zip(parts, eigenvalues))
+    # The quadratic expansion around θ* has a factor 1/2.
     predicted = complexity / (2.0 * max(n_seen, 1))
     known = _certified(parts, eigenvalues, longest, predicted) if y is not None else (None,) * 4
     regime = "fast" if mu > threshold else "slow"
@@ -192,6 +195,7 @@ def _certified(
     """Return gradient norm, the two bounds and the efficiency, over problems that share nothing."""
     norms, bounds = [], []
     for part, mu in zip(parts, eigenvalues):
+        # R of (A2) alone, which the certificate needs
         constant = math.sqrt(2.0) if part.softmax else part.loss.self_concordance
         norms.append(float(np.linalg.norm(part.gradient())))
         bounds.append(self_concordance_certificate(norms[-1], mu, constant * longest))

@@ -73,7 +73,7 @@ class LinearProblem:
         """Return the derivatives of each row's loss by its scores."""
         scores = self.scores()
         if self.softmax:
-            slopes = softmax(scores, axis=1)
+            slopes = softmax(scores, axis=1)  # p - e_y
             slopes[np.arange(len(slopes)), self.targets] -= 1.0
             return slopes
         p, y = np.ascontiguousarray(scores[:, 0]), np.asarray(self.targets, dtype=np.float64)
@@ -100,6 +100,7 @@ class LinearProblem:
         W, Q = self.curvatures(), self.contrasts()
         if not self.softmax:
             return _whole(self.X, W[:, 0]) + np.diag(self.penalty)
+        # diag(p) - p pᵀ, row by row
         pairs = np.einsum("nk,kl->nkl", W, np.eye(W.shape[1])) - W[:, :, None] * W[:, None, :]
         return self._in_contrasts(pairs, Q) + np.kron(np.eye(Q.shape[1]), np.diag(self.penalty))
 
@@ -107,7 +108,7 @@ class LinearProblem:
         """Return the mean of g gᵀ over the rows' gradients g, in contrasts of the classes."""
         S = self.slopes()
         if not self.softmax:
-            return _whole(self.X, S[:, 0] ** 2)
+            return _whole(self.X, S[:, 0] ** 2)  # E g gᵀ
         return self._in_contrasts(S[:, :, None] * S[:, None, :], self.contrasts())
 
     def _in_contrasts(self, pairs: Floats, Q: Floats) -> Floats:
@@ -123,6 +124,7 @@ class LinearProblem:
         V = flat.reshape(Q.shape[1], -1)
         moved = np.asarray(self.X @ (Q @ V).T)
         if self.softmax:
+            # (diag(p) - p pᵀ) v without the matrix
             moved = moved - (W * moved).sum(axis=1, keepdims=True)
         image = np.asarray(self.X.T @ (W * moved)).T / self.X.shape[0]
         return (Q.T @ image + self.penalty * V).reshape(-1)

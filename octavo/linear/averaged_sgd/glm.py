@@ -123,6 +123,7 @@ def averaged_sgd_glm(
         need_number("horizon", horizon)
     if dist is not None:
         dist = need_number("dist", dist)
+    # Section 2.1 with ‖Φ‖ <= bound: differences of two features are 2 bound long, so R = 2 bound.
     rule = step_rule(schedule, c, horizon, dist, 2.0)
     R = rule.factor * bound
     theta: Floats = np.zeros(0)
@@ -136,6 +137,7 @@ def averaged_sgd_glm(
         n, window = n + 1, window + 1
         mean += (theta - mean) / window  # θ̄_n = θ_{n-1}/n + (n-1)/n θ̄_{n-1}
         scores = table @ theta + (0.0 if base is None else np.asarray(base(table), dtype=float))
+        # The gradient is E Φ(x, y) under the model less the Φ observed.
         slope = softmax(scores)
         slope[int(observed)] -= 1.0
         count = {CONSTANT: rule.horizon, DOUBLING: 2.0 ** (n.bit_length() - 1)}.get(

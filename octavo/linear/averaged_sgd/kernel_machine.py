@@ -194,6 +194,7 @@ class KernelAveragedSGD(CallbackSupportMixin, ClassifierMixin, SoundEstimator):
             raise ValueError(
                 f"The kernel is not positive: k(x, x) = {diagonal.min():.3g} for a row."
             )
+        # ‖φ(x)‖, with the intercept's 1 in the kernel
         return np.sqrt(diagonal + float(self.fit_intercept))
 
     @with_callbacks
@@ -259,11 +260,13 @@ class KernelAveragedSGD(CallbackSupportMixin, ClassifierMixin, SoundEstimator):
         self.dual_coef_ = np.ascontiguousarray(found.averaged[used[sort]].T)
         is_gram = self._kernel.name == "precomputed"
         self.support_vectors_ = np.empty((0, 0)) if is_gram else X[self.support_]
+        # The constant 1 of the kernel adds Σ α
         self.intercept_ = float(self.fit_intercept) * self.dual_coef_.sum(axis=1)
         self.n_seen_, self.n_dropped_ = int(clock[descents.SEEN]), found.n_dropped
         self.R_ = float(clock[descents.RADIUS])
         self.step_ = float(clock[descents.NUMERATOR] / (clock[descents.SCALE] or 1.0))
         longer = clock[descents.LONGER] > (1.0 if self.R is None else 0.0)
+        # a dropped term is no longer the recursion (A7)
         self.bounds_valid_ = not longer and found.n_dropped == 0
         if longer and self.R is not None:
             warnings.warn(

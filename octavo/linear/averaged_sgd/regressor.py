@@ -29,6 +29,7 @@ def spread_of(y: np.ndarray) -> tuple[float, float]:
     """Return the median and a robust standard deviation of targets; 1 where they are constant."""
     low, middle, high = np.quantile(y, [0.25, 0.5, 0.75])
     with np.errstate(over="ignore"):
+        # 1.349: the quartiles' distance of a standard normal
         spread = (high - low) / 1.349 or float(np.std(y))
     return float(middle), float(spread) if np.isfinite(spread) and spread > 0.0 else 1.0
 

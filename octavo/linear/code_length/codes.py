@@ -64,7 +64,7 @@ def _normalizer(Z: int) -> float:
     total = 0.0
     for start in range(1, Z + 1, 1 << 20):
         block = np.arange(start, min(start + (1 << 20), Z + 1), dtype=np.float64)
-        total += float(np.exp2(-lgstar(block)).sum())
+        total += float(np.exp2(-lgstar(block)).sum())  # Σ 2^-(lg* i) of Eq. (3)
     return float(np.log2(total))
 
 
@@ -101,7 +101,7 @@ def lg_binomial(h: Any, k: Any) -> Any:
 
 def subset_bits(k: Floats, h: int) -> Floats:
     """Return the bits of a subset of k of h things, k first: lg* k + c_h + lg C(h, k)."""
-    return lgstar(k) + c_normalizer(h) + lg_binomial(float(h), k)
+    return lgstar(k) + c_normalizer(h) + lg_binomial(float(h), k)  # H of Section 4.1.1
 
 
 def coefficient_bits(coef_bits: float | str, n: int) -> float:
@@ -117,6 +117,7 @@ def coefficient_bits(coef_bits: float | str, n: int) -> float:
 
 def zscore_bits(z: Floats) -> Floats:
     """Return the bits of coefficients coded by the nearest integer to their z-score, 1 to 1000."""
+    # Section 3.1.2: the z-score's closest integer
     return _zscore_table()[np.rint(np.clip(np.abs(z), 1.0, MAX_Z)).astype(np.intp)]
 
 
@@ -167,6 +168,7 @@ def codelength(k: Any, h: int, p: int, scheme: str = "partial", coef_bits: float
     if scheme == "partial":
         total = lg_p + subset_bits(tasks, int(h_)) + bits * tasks  # Eq. (5)
     elif scheme == "full":
+        # I + θ of Section 4.1.1, no subset to name
         total = lg_p + bits * float(h_) + np.zeros_like(tasks)
     elif scheme == "independent":
         total = tasks * (lg_p + bits)  # Eq. (4)

@@ -38,7 +38,7 @@ class JointFit(NamedTuple):
 
 def shrunken_covariance(residual: Floats, shrinkage: float, floor: Floats) -> Floats:
     """Return λ Σ_D + (1 - λ) Σ_F; variances are at least `floor`."""
-    full = residual @ residual.T / residual.shape[1]
+    full = residual @ residual.T / residual.shape[1]  # Σ_F of Section 4.1.2
     found = (1.0 - shrinkage) * full
     np.fill_diagonal(found, np.maximum(np.diag(full), floor))
     return found
@@ -57,6 +57,7 @@ def joint_fit(state: ForwardSelection, units: Floats, shrinkage: float) -> Joint
         if not task_of.size:
             break
         inverse = _inverse(precision[np.ix_(task_of, task_of)] * cosines)
+        # Generalised least squares, given Σ
         found = inverse @ np.einsum("bt,bt->b", precision[task_of], products)
         fitted = np.zeros_like(units)
         np.add.at(fitted, task_of, found[:, None] * basis)
@@ -134,7 +135,7 @@ class JointBits(NamedTuple):
     def __call__(self, falls: Floats) -> Floats:
         """Return ΔS_E; "profile" fits the scale of Σ anew, not its shape."""
         if self.variance == "plugin":
-            return falls / (2.0 * LN2)
+            return falls / (2.0 * LN2)  # Eq. (7) with Σ from the model before
         return -0.5 * self.cells * np.log2(np.maximum(1.0 - falls / self.total, 1e-12))
 
 
@@ -160,6 +161,7 @@ def select_jointly(
     units, (n, h), p = state.units, Y.shape, columns.p
     sizes = np.arange(1.0, h + 1.0)
     each = coefficient_bits(coef_bits, n)
+    # Eq. (5), in bits by the number of tasks
     costs = float(np.log2(p)) + each * sizes + (subset_bits(sizes, h) if mode == "partial" else 0.0)
     order, taken = list[int](), list[Indices]()
     data, model = [0.0], [0.0]
@@ -193,7 +195,7 @@ def _start(fit: JointFit, lengths: Floats) -> float:
     h, n = fit.residual.shape
     quadratic = float(np.einsum("tn,ts,sn->", fit.residual, fit.precision, fit.residual))
     logdet = -np.linalg.slogdet(fit.precision)[1] + 2.0 * float(np.log(lengths).sum())
-    return float((n * (h * np.log(2.0 * np.pi) + logdet) + quadratic) / (2.0 * LN2))
+    return float((n * (h * np.log(2.0 * np.pi) + logdet) + quadratic) / (2.0 * LN2))  # Eq. (7)
 
 
 class _Search:
@@ -221,7 +223,7 @@ class _Search:
         # First cut: no set of tasks saves more than all of them, and each costs a feature's index.
         bound = saved - self.costs.min()
         ranked = np.argsort(-bound, kind="stable") if self.cut else np.arange(features.size)
-        ranked = ranked[bound[ranked] > 0.0] if self.cut else ranked
+        ranked = ranked[bound[ranked] > 0.0] if self.cut else ranked  # Section 4.3.2, first bound
         start, size = 0, 8
         while start < ranked.size:
             if self.cut and bound[ranked[start]] < self.shorter - SLACK:

@@ -32,13 +32,15 @@ def saved_bits(falls: Any, rss: Any, n: int, variance: str) -> Floats:
     """Return ΔS_E of each fall of a residual sum of squares (both over the total, any shape)."""
     share = np.where(rss > 0.0, falls / np.where(rss > 0.0, rss, 1.0), 0.0)
     if variance == "plugin":
-        return n / (2.0 * LN2) * share
+        return n / (2.0 * LN2) * share  # Section 3.1.1: σ² of the model before
     # A fit that leaves less than 1e-12 of the total counts as one that leaves that much.
     floor = np.minimum(EXACT / np.where(rss > 0.0, rss, 1.0), 1.0)
+    # σ² fitted anew: n/2 lg(RSS before / after)
     return -0.5 * n * np.log2(np.maximum(1.0 - share, floor))
 
 
 def gaussian_bits(lengths: Floats, n: int) -> float:
     """Return the bits of residuals of these lengths, coded by normal densities."""
     known = np.log2(lengths[lengths > 0.0])
+    # Eq. (2) at the maximum likelihood σ²
     return float(0.5 * n * np.sum(np.log2(2.0 * np.pi / n) + 2.0 * known + 1.0 / LN2))

@@ -81,10 +81,12 @@ def _features_forward(
     used, n = np.zeros(code.K, dtype=bool), state.columns.n
     model = 0.0
     while state.open[0] and len(way.order) < most:
+        # ΔS_E of Algorithm 2, line 6
         saved = saved_bits(state.falls([0])[0], state.rss[0], n, variance)
         costs = code.costs(used)
-        shorter = np.where(state.free([0])[0], saved - costs, -np.inf)
+        shorter = np.where(state.free([0])[0], saved - costs, -np.inf)  # line 8
         j = int(shorter.argmax())
+        # Of the increment, not of Algorithm 2's last maximum: print would stop almost at once.
         if shorter[j] == -np.inf or (not shorter[j] > 0.0 and way.past >= overshoot):
             break
         model += float(costs[j])
@@ -135,6 +137,7 @@ def _best_in_group(
         sums.append(float(part.rss[0]))
     if not sums:
         return nothing
+    # Within the group as within the tasks: Section 4.2.1
     saved = saved_bits(state.rss[0] - np.array(sums), state.rss[0], n, variance)
     if code.scheme == "full":
         best, shorter = len(sums) - 1, float(saved[-1]) - code.full_cost(g)
@@ -161,9 +164,10 @@ def _backward(state: ForwardSelection, code: GroupCode, way: _Way, variance: str
         removals = code.removals(order)
         gained = np.array([removals[unit[0]] for unit in units])
         u = int(np.argmax(gained - lost))
-        rss += float(rises[u])
+        rss += float(rises[u])  # the sum of squares rises by w_u (G⁻¹_uu)⁻¹ w_u
         for i in sorted(units[u], reverse=True):
             weights = weights - inverse[:, i] * (weights[i] / inverse[i, i])
+            # G⁻¹ without row and column i
             inverse = inverse - np.outer(inverse[:, i], inverse[i]) / inverse[i, i]
             keep = np.arange(len(order)) != i
             weights, inverse = weights[keep], inverse[np.ix_(keep, keep)]

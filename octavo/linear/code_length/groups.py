@@ -108,17 +108,20 @@ class GroupCode:
         self.members = [np.flatnonzero(self.group_of == g) for g in range(self.K)]
         self.learnt = self.new_bits is not None
         if self.feature_bits is None:
-            uniform = np.log2(self.sizes[self.group_of])
+            uniform = np.log2(self.sizes[self.group_of])  # lg m_i
             self.feature_bits = (
                 uniform if self.scheme == "switch" else np.full(self.p, np.log2(self.p))
             )
         if self.new_bits is None:
+            # C of Section 4.2.1 for a new group.
             self.new_bits = np.full(self.K, 1.0 + np.log2(self.K))  # the switch, and which group
+        # Section 4.2.1 prints lg p; a group is named by lg K
         self.group_bits = float(np.log2(self.p if self.index == "paper" else self.K))
 
     def switch_bits(self, n_used: int) -> Floats:
         """Return the bits of each group if it has been used, with Q = n_used groups so far."""
-        bits = np.full(self.K, 1.0 + np.log2(max(n_used, 1)))
+        bits = np.full(self.K, 1.0 + np.log2(max(n_used, 1)))  # C of a group in the model
+        # The minimum of Section 7.1
         return np.minimum(bits, self.new_bits) if self.learnt else bits
 
     def costs(self, used: Numbers) -> Floats:
@@ -127,13 +130,13 @@ class GroupCode:
         if self.scheme == "ric":
             return own
         groups = np.where(used, self.switch_bits(int(used.sum())), self.new_bits)
-        return groups[self.group_of] + own
+        return groups[self.group_of] + own  # Eq. (9)
 
     def subset_costs(self, group: int, most: int) -> Floats:
         """Return the bits of 1, ..., most features of a group: Eq. (5) in the role of tasks."""
         m = int(self.sizes[group])
         k = np.arange(1.0, most + 1.0)
-        subset = lgstar(k) + c_normalizer(m) + lg_binomial(float(m), k)
+        subset = lgstar(k) + c_normalizer(m) + lg_binomial(float(m), k)  # lg* k + c + lg C(m, k)
         return self.group_bits + subset + self.coef_bits * k
 
     def full_cost(self, group: int) -> float:

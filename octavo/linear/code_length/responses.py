@@ -42,6 +42,7 @@ class NetBits:
             else coefficient_bits(self.coef_bits, n)
         )
         # A task that cannot take the feature must not: it would make some subsets shorter.
+        # ΔS_E less 2 bits, task by task
         self.net[tasks] = np.where(state.free(tasks), self.saved[tasks] - bits, -np.inf)
 
 
@@ -53,6 +54,7 @@ def best_partial(
     The feature is -1 where none shortens it. With `cut`, features are looked at in the order of an
     upper bound, and not at all below the best so far.
     """
+    # Section 4.3.2, first bound
     bound = np.where(available, np.maximum(net, 0.0).sum(axis=0) - index_bits, -np.inf)
     found = (-1, 0, 0.0)
     if not cut:
@@ -80,8 +82,9 @@ def _best_of(
         return best
     ordered = -np.sort(-net[:, features], axis=0)
     with np.errstate(invalid="ignore"):
+        # Algorithm 1, lines 9 to 12
         shorter = np.cumsum(ordered, axis=0) - subsets[:, None] - index_bits  # ΔS by k
-    counts = shorter.argmax(axis=0)
+    counts = shorter.argmax(axis=0)  # Algorithm 1, line 11: all k, for costs are not monotone
     values = shorter[counts, np.arange(features.size)]
     top = values.max()
     j = int(features[values == top].min())
@@ -133,12 +136,14 @@ def select_for_responses(
 
 def _partial(state: ForwardSelection, bits: NetBits, most: int, cut: bool) -> CodePath:
     h, p = bits.net.shape
+    # Eq. (5) but for the 2 k.
     index_bits, subsets = float(np.log2(p)), subset_bits(np.arange(1.0, h + 1.0), h)
     available, record = np.ones(p, dtype=bool), _Recorder(state)
     for _ in range(most):
-        j, k, shorter = best_partial(bits.net, index_bits, subsets, available, cut=cut)
+        j, k, shorter = best_partial(bits.net, index_bits, subsets, available, cut=cut)  # line 14
         if j < 0:
             break
+        # Line 8: the best k tasks, with a diagonal Σ
         tasks = np.sort(np.argsort(-bits.net[:, j], kind="stable")[:k])
         saved = float(bits.saved[tasks, j].sum())
         record.step(j, tasks, saved, saved - shorter)
@@ -149,6 +154,7 @@ def _partial(state: ForwardSelection, bits: NetBits, most: int, cut: bool) -> Co
 
 
 def _full(state: ForwardSelection, bits: NetBits, most: int, cut: bool) -> CodePath:
+    # FULL of Section 4.1.1
     index_bits, record = float(np.log2(bits.net.shape[1])), _Recorder(state)
     tasks = np.flatnonzero(~state.constant)
     for _ in range(most):
@@ -180,12 +186,12 @@ def _full_net(bits: NetBits, tasks: Indices) -> Floats:
 def _independent(state: ForwardSelection, bits: NetBits, most: int, cut: bool) -> CodePath:
     """Give every task its own greedy selection, all in step, and list coefficients best first."""
     h, p = bits.net.shape
-    index_bits = float(np.log2(p))
+    index_bits = float(np.log2(p))  # Eq. (4)
     found: list[list[tuple[int, float, float]]] = [[] for _ in range(h)]
     active = np.flatnonzero(state.open)
     while active.size:
         features = bits.net[active].argmax(axis=1)
-        shorter = bits.net[active, features] - index_bits
+        shorter = bits.net[active, features] - index_bits  # lg p + 2 a coefficient
         goes_on = shorter > 0.0
         active, features, shorter = active[goes_on], features[goes_on], shorter[goes_on]
         if not active.size:

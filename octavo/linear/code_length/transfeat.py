@@ -165,11 +165,12 @@ class TransFeat(SoundEstimator):
         self.groups_ = as_group_labels(groups, self.n_features_in_)
         senses = self._senses(tables)
         similar = cosines(np.array([sense.correlations for sense in senses]))
-        self.clusters_ = foreground_clusters(similar, self.background, self.similarity)
+        self.clusters_ = foreground_clusters(similar, self.background, self.similarity)  # line 3
+        # Line 8, uniform prior
         self.base_supports_ = [self._selected(base, s, np.empty((0, 0))) for s in senses]
         self.donors_ = self._find_donors(senses)
         self.supports_ = [
-            self._learnt(base, s, donors) if donors.size else alone
+            self._learnt(base, s, donors) if donors.size else alone  # lines 13 and 14
             for s, donors, alone in zip(senses, self.donors_, self.base_supports_)
         ]
         self._refit(tables, senses)
@@ -221,13 +222,13 @@ class TransFeat(SoundEstimator):
             indicator = (tables[i][1] == c).astype(np.float64)
             unit = indicator - indicator.mean()
             found = columns[i].dot((unit / np.linalg.norm(unit))[None])[0]
-            kept = np.flatnonzero(found > POSITIVE)
+            kept = np.flatnonzero(found > POSITIVE)  # Algorithm 3, line 2
             senses.append(_Sense(i, columns[i], indicator, np.maximum(found, 0.0), kept))
         return senses
 
     def _find_donors(self, senses):
         """Return the problems of the same cluster that have more rows of their class."""
-        rows = np.array([sense.indicator.sum() for sense in senses])
+        rows = np.array([sense.indicator.sum() for sense in senses])  # line 13: more observations
         alike = (self.clusters_[:, None] == self.clusters_) & (self.clusters_[:, None] >= 0)
         return [np.flatnonzero(alike[i] & (rows > rows[i])) for i in range(len(senses))]
 
@@ -315,7 +316,7 @@ class TransFeat(SoundEstimator):
         ndarray of shape (n_samples,)
             Classes of that task.
         """
-        best = self.decision_function(X, task).argmax(axis=1)
+        best = self.decision_function(X, task).argmax(axis=1)  # line 18
         return self.classes_[task][best]
 
     def score(self, X, y, task):

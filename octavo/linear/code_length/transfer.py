@@ -27,6 +27,7 @@ def foreground_clusters(similarity: Floats, background: float, threshold: float)
     """
     n = len(similarity)
     others = np.where(np.eye(n, dtype=bool), -np.inf, similarity)
+    # 20 % in Section 7.2.1
     isolated = np.argsort(others.max(axis=1), kind="stable")[: int(background * n)]
     linked = others >= threshold
     linked[isolated] = linked[:, isolated] = False
@@ -40,6 +41,7 @@ def foreground_clusters(similarity: Floats, background: float, threshold: float)
 
 def prior_bits(selected: Floats, n_donors: int, sizes: Floats, a: float) -> Floats:
     """Return -lg p of Eq. (17) with b = a (size - 1): uniform where there is no evidence."""
+    # Eq. (17); b = p - 1 at a = 1 is Section 7.1.1
     return -np.log2((selected + a) / (n_donors + a * sizes))
 
 
@@ -72,11 +74,11 @@ def learnt_code(
     by_feature = donors.sum(axis=0)
     if scheme == "ric":
         size = np.full(group_of.size, float(group_of.size))
-        bits = prior_bits(by_feature, n_donors, size, a)
+        bits = prior_bits(by_feature, n_donors, size, a)  # K = 1 group
         return GroupCode(group_of, scheme, coef_bits, feature_bits=bits)
     in_group = np.zeros((K, group_of.size))
     in_group[group_of, np.arange(group_of.size)] = 1.0
-    by_group = ((donors @ in_group.T) > 0).sum(axis=0)
+    by_group = ((donors @ in_group.T) > 0).sum(axis=0)  # G_j: any feature of the group
     sizes = np.bincount(group_of, minlength=K).astype(np.float64)
     return GroupCode(
         group_of,

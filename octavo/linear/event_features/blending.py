@@ -185,11 +185,13 @@ class APBlender(ClassifierMixin, SoundEstimator):
         for train, test in folds.split(X, codes):
             for k, model in enumerate(models):
                 out[test, k] = _decision(clone(model).fit(X[train], codes[train]), X[test])
+        # Section 5.2.2: every model on one scale
         self.low_, self.high_ = out.min(axis=0), out.max(axis=0)
         scaled = self._scaled(out)
         self.average_precisions_ = np.array([average_precision(codes, s) for s in scaled.T])
         self.weights_, self.average_precision_ = blend_weights(scaled, codes)
         blend = scaled @ self.weights_
+        # As many rows are called frauds as the training rows have.
         self.threshold_ = float(np.sort(blend)[::-1][int(codes.sum()) - 1])
         self.estimators_ = [clone(model).fit(X, codes) for model in models]
         return self

@@ -27,6 +27,7 @@ __all__ = ["LogitBoost"]
 
 def working_response(y: Floats, p: Floats, limit: float) -> tuple[Floats, Floats]:
     """Return z = (y - p) / (p (1 - p)), cut, and the weights p (1 - p)."""
+    # Friedman, Hastie and Tibshirani's Algorithm 3, 2(a).
     weight = np.maximum(p * (1 - p), 1e-12)
     return np.clip((y - p) / weight, -limit, limit), weight
 
@@ -162,7 +163,7 @@ class LogitBoost(ClassifierMixin, SoundEstimator):
 
     def _probability(self, F: Floats) -> Floats:
         if F.shape[1] == 1:
-            p = expit(2 * F[:, 0])
+            p = expit(2 * F[:, 0])  # e^F / (e^F + e^-F)
             return np.stack([1 - p, p], axis=1)
         return np.asarray(softmax(F, axis=1))
 

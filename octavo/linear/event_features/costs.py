@@ -142,7 +142,7 @@ class MetaCost(ClassifierMixin, SoundEstimator):
     def _costs(self, codes: NDArray[Any]) -> Floats:
         J = len(self.classes_)
         if isinstance(self.cost_matrix, str):
-            rare = len(codes) / (J * np.bincount(codes))
+            rare = len(codes) / (J * np.bincount(codes))  # n / (J n_j)
             return np.where(np.eye(J, dtype=bool), 0.0, rare[None, :])
         costs = np.asarray(self.cost_matrix, dtype=np.float64)
         if costs.shape != (J, J) or not np.isfinite(costs).all():
@@ -162,6 +162,7 @@ class MetaCost(ClassifierMixin, SoundEstimator):
             if not self.use_all:
                 held[rows] = False
             if len(np.unique(codes[rows])) == 1:
+                # A bag of one class has nothing to learn from; it votes for that class.
                 total[held, codes[rows[0]]] += 1
             elif held.any():
                 model = self._model(rng).fit(X[rows], codes[rows])

@@ -62,6 +62,7 @@ def _table(X: Any, name: str) -> Floats:
 
 def _stability(old: Floats, new: Floats) -> float:
     """Return Σ (q - p) log(q / p) over tenths of the earlier column, empty cells half a row."""
+    # Inner edges of tenths; ties make fewer
     edges = np.unique(np.quantile(old, np.linspace(0, 1, N_BINS + 1)[1:-1]))
     cells = len(edges) + 1
     p, q = (
@@ -69,7 +70,7 @@ def _stability(old: Floats, new: Floats) -> float:
         / len(part)
         for part in (old, new)
     )
-    return float(np.sum((q - p) * np.log(q / p)))
+    return float(np.sum((q - p) * np.log(q / p)))  # both Kullback-Leibler divergences together
 
 
 @checked
@@ -108,6 +109,7 @@ def drift_report(earlier: Any, later: Any) -> DriftReport:
     rows = []
     for before, after in zip(old.T, new.T):
         test = ks_2samp(before, after, method="asymp")
+        # Before squares, which might overflow
         top = max(float(np.abs(before).max()), float(np.abs(after).max()), np.finfo(float).tiny)
         spread = float((before / top).std())
         move = float((after / top).mean() - (before / top).mean())

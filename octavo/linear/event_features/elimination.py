@@ -261,6 +261,7 @@ class BackwardElimination(_Elimination):
         self.ranking_ = np.argsort(importance, kind="stable")  # line 5
         path, best, best_score = [EliminationStep(-1, d, score)], 0, score
         for removed in self._levels(d):  # lines 6 to 14
+            # Line 7: the lowest ranked features go first.
             for k in range(len(path) - 1, removed):
                 path.append(EliminationStep(int(self.ranking_[k]), d - k - 1, np.nan))
             columns = np.sort(self.ranking_[removed:])
@@ -394,6 +395,7 @@ class IterativeElimination(_Elimination):
             k = int(np.argmax(tried))
             path.append(EliminationStep(int(columns[k]), len(columns) - 1, tried[k]))
             columns = np.delete(columns, k)
+        # Among levels within tol of the best, the one with the fewest features.
         top = max(step.score for step in path)
         best = max(k for k, step in enumerate(path) if step.score >= top - self.tol)
         self._finish(data, path, best)

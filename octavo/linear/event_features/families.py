@@ -49,6 +49,7 @@ COUNTED = {
 def basic(view: LogView, learned: Learned, settings: Settings) -> Columns:
     """Table 25(a): clicks per distinct value, channel, whether an account and an address exist."""
     for name, field in COUNTED.items():
+        # Table 25(a): 5 of its 17
         yield f"click_per_{name}", ratio(view.n_clicks, view.distinct(field))
     yield from channels(view, learned, settings)
     for name in ("bankaccount", "address"):
@@ -61,6 +62,7 @@ def channels(view: LogView, learned: Learned, settings: Settings) -> Columns:
     """One column a channel; a channel that training did not know is "other", where there is one."""
     own = channel_of_entities(view)
     values = view.column("channel").values
+    # Table 25(b): countries, others, missing
     places = {channel: k for k, channel in enumerate(learned.channels)}
     other = places.get("other", -1)
     column = np.array([*(places.get(value, other) for value in values), -1])[own]
@@ -93,6 +95,7 @@ def timeseries(view: LogView, learned: Learned, settings: Settings) -> Columns:
     log, width = view.log, settings.bin_seconds
     _, own, bins = view.segments(width, log.start)
     n_bins = np.full(len(view.n_clicks), -(-(log.end - log.start) // width))
+    # The grid of Section 7.1, whose zeros are left out
     clicks = view.clicks_in(width, log.start)[0].astype(float)
     yield from _summaries("click", series_summary(clicks, bins, own, n_bins))
     for name, field in COUNTED.items():
@@ -100,19 +103,20 @@ def timeseries(view: LogView, learned: Learned, settings: Settings) -> Columns:
         yield from _summaries(name, series_summary(distinct, bins, own, n_bins))
         per = ratio(clicks, distinct)
         yield from _summaries(f"click_per_{name}", series_summary(per, bins, own, n_bins))
-    length = np.maximum(view.n_clicks - 1, 0)
+    length = np.maximum(view.n_clicks - 1, 0)  # a gap interval series of length C - 1
     gaps = series_summary(*gap_series(view.offsets, log.time), length)
     yield from _summaries("gap", gaps)
 
 
 def _summaries(name: str, found: Floats) -> Columns:
+    # Section 7.1: 6 statistics of each series, of d⁺ and of d⁻ make 18.
     for k, part in enumerate(("series", "up", "down")):
         for j, statistic in enumerate(STATISTICS):
             yield f"{name}_{part}_{statistic}", found[:, k, j]
 
 
 BEHAVIOR = ("referredurl", "deviceua", "numericip", "campaignid", "usercountry")
-GRAINS = {"": 60, "_per_hour": 3600, "_per_day": 86_400}
+GRAINS = {"": 60, "_per_hour": 3600, "_per_day": 86_400}  # seconds of an interval
 
 
 def _fields(settings: Settings) -> tuple[tuple[str, str], ...]:
@@ -145,7 +149,7 @@ def behavior(view: LogView, learned: Learned, settings: Settings) -> Columns:
 
 def _parts_of_day(view: LogView, settings: Settings) -> Columns:
     time, m = view.log.time, len(view.n_clicks)
-    hour = time % 86_400 // 3600
+    hour = time % 86_400 // 3600  # Section 3.3.1: night is 12am to 5:59am
     cell = view.log.entity.astype(np.int64) * 24 + hour
     density = ratio(np.bincount(cell, minlength=24 * m).reshape(m, 24), view.n_clicks[:, None])
     yield "std_per_hour_density", density.std(axis=1)
@@ -159,6 +163,7 @@ def _parts_of_day(view: LogView, settings: Settings) -> Columns:
             pairs = np.unique(entity[some] * max(column.size, 1) + column.codes[rows][some])
             count = np.bincount(pairs // max(column.size, 1), minlength=m)
             yield f"{quarter}_{name}_percent", ratio(count, view.distinct(field))
+    # Quarters of an hour, from 0-14 minutes on
     for k, name in enumerate(("first", "second", "third", "last")):
         yield f"{name}_15_minute_percent", view.share(time % 3600 // 900 == k)
 
@@ -182,6 +187,7 @@ def spiky(view: LogView, learned: Learned, settings: Settings) -> Columns:
         found = moments(groups.counts, groups.offsets)
         yield f"avg_spiky_{name}", found.mean
         yield f"std_spiky_{name}", np.sqrt(found.variance)
+        # The quarter of the day of each group
         quarter = view.log.time[groups.first] % 86_400 // 21_600
         for k, part in enumerate(QUARTERS):
             some = groups.where(quarter == k)
@@ -201,7 +207,7 @@ WINDOWS = {"1min": 60, "5min": 300, "1hour": 3600, "3hour": 10_800, "6hour": 21_
 
 def windows(view: LogView, learned: Learned, settings: Settings) -> Columns:
     """Section 4.1.1: clicks per interval, over the intervals that have some."""
-    for name, width in WINDOWS.items():
+    for name, width in WINDOWS.items():  # Section 4.1.1
         found = moments(*view.clicks_in(width))
         yield f"MaxClicks_{name}", found.max
         yield f"AvgClicks_{name}", found.mean
@@ -222,6 +228,7 @@ def attributes(view: LogView, learned: Learned, settings: Settings) -> Columns:
         found = moments(groups.counts, groups.offsets)
         columns = {
             "Max": (f"MaxSame{name}Clicks", found.max),
+            # Table 10 says "number of clicks" and means the addresses.
             "NoOf": (f"NoOf{plural}", found.n.astype(float)),
             "Over": (f"ClickOver{name}Ratio", ratio(view.n_clicks, found.n)),
             "Entropy": (f"EntropySame{name}Clicks", entropy_plugin(groups.counts, groups.offsets)),
@@ -267,9 +274,9 @@ def keys(view: LogView, learned: Learned, settings: Settings) -> Columns:
             found = moments(groups.counts, groups.offsets, more_than=2)
             yield f"avg_{key}_{grain}", found.mean
             yield f"std_{key}_{grain}", np.sqrt(found.variance)
-            yield f"count_{key}_{grain}", found.over
+            yield f"count_{key}_{grain}", found.over  # Table 14: counts larger than 2 add up
     by_time, by_code = run_shares(view.offsets, view.log.time, *view.key("deviceua"))
-    yield "deviceua1", by_time
+    yield "deviceua1", by_time  # Table 16
     yield "deviceua2", by_code
 
 

@@ -102,6 +102,7 @@ def _grown(
     count = np.zeros(len(codes))
     for code, n in enumerate(forest.draws):
         rows = np.flatnonzero(codes == code)
+        # Rows drawn again and again weigh as often
         count += np.bincount(rows[rng.randint(len(rows), size=n)], minlength=len(codes))
     used = count > 0
     tree = DecisionTreeClassifier(
@@ -273,6 +274,7 @@ class StratifiedBootstrapForest(_AveragingClassifier):
         shares = [fractions[name] for name in known]
         if not all(isinstance(s, Real) and 0 < float(s) <= 100 for s in shares):
             raise ValueError(f"fractions must lie above 0 and at most at 100; got {fractions!r}.")
+        # Table 22: 90 % of Fraud draws that share of its rows, with replacement
         return tuple(max(1, round(float(s) * int(n))) for s, n in zip(shares, sizes))
 
     def _judge_out_of_bag(
@@ -283,7 +285,7 @@ class StratifiedBootstrapForest(_AveragingClassifier):
             if rows.any():
                 total[rows] += _tree_proba(tree, X[rows], len(self.classes_))
                 n_trees[rows] += 1
-        even = np.full(total.shape, 1 / len(self.classes_))
+        even = np.full(total.shape, 1 / len(self.classes_))  # rows that every tree has seen
         some = n_trees > 0
         even[some] = total[some] / n_trees[some, None]
         self.oob_decision_function_ = even
@@ -307,6 +309,7 @@ def _rotation(
         rows = np.flatnonzero(np.isin(codes, chosen))
         rows = rows[rng.randint(len(rows), size=max(2, int(share * len(rows))))]
         part = Z[np.ix_(rows, group)]
+        # bias=True: a group of one row has no covariance
         _, axes = np.linalg.eigh(np.atleast_2d(np.cov(part, rowvar=False, bias=True)))
         matrix[np.ix_(group, group)] = axes[:, ::-1]
     return matrix

@@ -54,8 +54,9 @@ def _ends(ordered: Floats) -> Any:
 
 def _grouped(hits: Floats, weight: Floats, ends: Any) -> float:
     """Return Σ p(tᵢ) (r(tᵢ) - r(tᵢ₋₁)) over thresholds tᵢ (Section 2.3)."""
+    # Hits and rows at each threshold
     found, seen = np.cumsum(hits * weight)[ends], np.cumsum(weight)[ends]
-    gain = np.diff(found, prepend=0.0)
+    gain = np.diff(found, prepend=0.0)  # r(t_i) - r(t_i-1), times the hits in all
     some = gain > 0
     return float(np.sum(found[some] / seen[some] * gain[some]) / found[-1])
 

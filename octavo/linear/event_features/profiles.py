@@ -21,8 +21,8 @@ __all__ = ["ClickGaps", "click_gaps"]
 # [0, 5), [5, 10), [10, 20), ..., [290, 300), 300 and more
 EDGES = np.array([5, *range(10, 301, 10)])
 LABELS = ("0_5", "5_10", *(f"{a}_{a + 10}" for a in range(10, 300, 10)), "300_inf")
-LONG, SHORT = 10, 5
-FLAG_CLICKS, FLAG_GAP = 5, 20
+LONG, SHORT = 10, 5  # Sections 6.1.2 and 6.1.3
+FLAG_CLICKS, FLAG_GAP = 5, 20  # Section 6.1.5
 
 
 class ClickGaps(NamedTuple):
@@ -77,12 +77,13 @@ def _gaps(view: LogView) -> ClickGaps:
     rows = np.lexsort((url, log.time, who, log.entity))
     entity, who, url, time = log.entity[rows], who[rows], url[rows], log.time[rows]
     same = np.zeros(len(rows), dtype=bool)
+    # Also over midnight, unlike `follows`
     same[1:] = (entity[1:] == entity[:-1]) & (who[1:] == who[:-1])
     follows = same.copy()
     follows[1:] &= time[1:] // DAY == time[:-1] // DAY
     gap = np.zeros(len(rows), dtype=np.int64)
     gap[1:] = np.where(follows[1:], np.diff(time), 0)
-    same_url = follows & (url >= 0)
+    same_url = follows & (url >= 0)  # Section 6.1.4
     same_url[1:] &= url[1:] == url[:-1]
     run = np.cumsum(~same) - 1
     n_clicks = np.bincount(run)[run] if len(run) else np.empty(0, dtype=np.int64)
@@ -113,7 +114,7 @@ def profile_columns(
 
 def _redflags(view: LogView, gaps: ClickGaps, entity: Ints) -> Ints:
     """Count the (source, URL) pairs with five clicks that follow within 20 seconds."""
-    quick = gaps.same_url & (gaps.gap < FLAG_GAP)
+    quick = gaps.same_url & (gaps.gap < FLAG_GAP)  # gaps of less than 20 s
     rows, m = gaps.rows[quick], len(view.n_clicks)
     who, n_who = view.key("source")
     url, n_url = view.key("referredurl")

@@ -105,7 +105,7 @@ class LogView:
 
     def bins(self, seconds: int, origin: int = 0) -> Ints:
         """Return the bin of time of each click; from 1970 bins are those of clock and calendar."""
-        return (self.log.time - origin) // seconds
+        return (self.log.time - origin) // seconds  # Section 7.1's windows
 
     def segments(self, seconds: int, origin: int = 0) -> tuple[Ints, Ints, Ints]:
         """Return first rows of each (entity, bin), where entities begin, and the bins."""
@@ -179,4 +179,5 @@ def channel_of_entities(view: LogView) -> NDArray[Any]:
         return np.full(len(view.n_clicks), -1)
     places = np.arange(column.size + 1)
     count = placed_counts(view.offsets, column.codes, places, column.size + 1)[:, :-1]
+    # Section 4.1.4: one channel each
     return np.where(count.sum(axis=1) > 0, count.argmax(axis=1), -1)

@@ -40,7 +40,7 @@ def equal_error_threshold(scores: Floats, positive: np.ndarray) -> float:
     levels = np.unique(scores)
     if levels.size == 1:
         return float(levels[0])
-    middles = levels[:-1] + 0.5 * np.diff(levels)
+    middles = levels[:-1] + 0.5 * np.diff(levels)  # where no row lies
     missed = np.searchsorted(np.sort(scores[positive]), middles) / positive.sum()
     kept = np.searchsorted(np.sort(scores[~positive]), middles) / (~positive).sum()
     gap = np.abs(missed - (1.0 - kept))
@@ -53,8 +53,10 @@ def log_odds(held: Ints, totals: Ints, smoothing: float) -> tuple[Floats, Floats
 
     The text prints the inclusion the other way round.
     """
+    # P(Y = 1 | S ⊆ X), as odds
     present = np.log(held[:, 0] + smoothing) - np.log(held[:, 1] + smoothing)
     left = totals - held
+    # P(Y = 1 | S ⊄ X), as odds
     absent = np.log(left[:, 0] + smoothing) - np.log(left[:, 1] + smoothing)
     return present, absent
 
@@ -260,6 +262,7 @@ class RITClassifier(CallbackSupportMixin, ClassifierMixin, SoundEstimator):
             self.counts_[places] = np.maximum(self.counts_[places], [c for c, _ in pool.values()])
             held = np.array([h for _, h in pool.values()])
             present, absent = log_odds(held, totals, self.smoothing)
+            # The average over patterns of either log-odds is linear in the indicators
             self.coef_[o, places] = (present - absent) / len(places)
             scores = held_by @ self.coef_[o] + absent.mean()
             threshold = equal_error_threshold(scores, positive)

@@ -73,7 +73,7 @@ def make_ceiling(search: Search, others: Any, rng: np.random.RandomState) -> Cei
         return no_ceiling()
     if search.prevalence == "exact":
         return exact_ceiling(others, search.theta0)
-    return hashed_ceiling(others, search.theta0, search.n_hashes, rng)
+    return hashed_ceiling(others, search.theta0, search.n_hashes, rng)  # Algorithm 2, first line
 
 
 def mine_patterns(
@@ -116,6 +116,7 @@ def mine_patterns(
         inside, test, seeds, search.shape, weights=weights, n_jobs=search.n_jobs, step=step
     )
     sizes = np.diff(leaves.starts)
+    # Section 5.1: patterns that at least two trees have found.
     keep = leaves.counts >= search.min_count
     if search.max_size is not None:
         keep &= sizes <= search.max_size
@@ -125,6 +126,7 @@ def mine_patterns(
     prevalence = held / np.maximum([inside.shape[0], others.shape[0]], 1)
     fits = prevalence[:, 0] >= search.theta1  # Eq. (1)
     if search.theta0 is not None and ceiling is None:
+        # The rounding of theta0 n must not lose a pattern that lies exactly on the ceiling.
         fits &= held[:, 1] <= np.floor(search.theta0 * others.shape[0] + 1e-9)
     names = tuples_of(starts, members)
     order = sorted(np.flatnonzero(fits), key=lambda s: (-counts[s], len(names[s]), names[s]))
@@ -135,7 +137,7 @@ def mine_patterns(
         counts[order],
         held,
         prevalence,
-        held[:, 0] / np.maximum(held.sum(axis=1), 1) / base,
+        held[:, 0] / np.maximum(held.sum(axis=1), 1) / base,  # P(target | S ⊆ X) over P(target)
         int(leaves.n_nodes.sum()),
         int(leaves.truncated.sum()),
     )

@@ -112,14 +112,17 @@ def intersection_tree(
         if level == 0 and root_single_child:
             return 1
         whole = int(branching)
+        # F_B of Theorem 1: b or b + 1 children
         return whole + (branching > whole and draw_unit(state) < branching - whole)
 
     def visit(parent: int, level: int) -> bool:
         """Make a node and all below it; return whether it is admissible."""
         nonlocal cut
         i = int(own[draw_below(state, own.size)])
+        # S_j = X_i(j) ∩ S_pa(j)
         held = members[i] if parent < 0 else members[i] & set(tree.sets[parent])
         node = len(tree.sets)
+        # Algorithm 2, exactly counted
         fine = bool(held) and sum(held <= other for other in others) <= limit
         tree.sets.append(tuple(sorted(held)))
         tree.parents.append(parent)

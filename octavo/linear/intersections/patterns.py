@@ -62,7 +62,7 @@ def tuples_of(starts: Ints, members: NDArray[np.int32]) -> list[tuple[int, ...]]
 def _add_counts(masks, starts, members, counts, n_rows):
     for s in range(starts.size - 1):
         if starts[s] == starts[s + 1]:
-            counts[s] += n_rows
+            counts[s] += n_rows  # the empty set is in every row
         else:
             counts[s] += count_common(masks, members, starts[s], starts[s + 1], -1)
 
@@ -74,7 +74,7 @@ def _list_rows(masks, starts, members, first, rows, at):
         for word in range(masks.shape[1]):
             bits = masks[members[starts[s]], word]
             for m in range(starts[s] + 1, starts[s + 1]):
-                bits &= masks[members[m], word]
+                bits &= masks[members[m], word]  # 64 rows at a time
             row = first + 64 * word
             while bits != 0:
                 if bits & np.uint64(1):
@@ -136,7 +136,7 @@ def maximal_sets(sets: Iterable[Iterable[int]]) -> list[tuple[int, ...]]:
     """Return the sets that no other of them strictly holds, sorted."""
     kept: list[frozenset[int]] = []
     for candidate in sorted({frozenset(s) for s in sets}, key=len, reverse=True):
-        if not any(candidate < larger for larger in kept):
+        if not any(candidate < larger for larger in kept):  # the largest sets come first
             kept.append(candidate)
     return sorted(tuple(sorted(s)) for s in kept)
 

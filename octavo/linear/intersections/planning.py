@@ -62,8 +62,8 @@ def _inside(name: str, value: Any, low: float, high: float, ends: str = "neither
 def _branching(theta1: float, q: float) -> float:
     """Return b + α with G(q) = q, Step 1 of the proof of Theorem 1."""
     share = theta1 * (1.0 - q)
-    b = math.floor(math.log(q) / math.log1p(-share))
-    alpha = (1.0 - q / (1.0 - share) ** b) / share
+    b = math.floor(math.log(q) / math.log1p(-share))  # the largest b with (1 - θ₁(1 - q))^b >= q
+    alpha = (1.0 - q / (1.0 - share) ** b) / share  # [1 - αθ₁(1 - q)] (1 - θ₁(1 - q))^b = q
     return b + min(max(alpha, 0.0), 1.0)
 
 
@@ -129,18 +129,18 @@ def plan_rit(
     shares = np.asarray(deltas, np.float64)
     if shares.shape not in ((), (int(p),)) or not np.all((shares >= 0) & (shares <= 1)):
         raise ValueError(f"deltas must be a number or {p} numbers between 0 and 1, got {deltas!r}.")
-    q = 1.0 / (1.0 + 2.0 * eps)
+    q = 1.0 / (1.0 + 2.0 * eps)  # ε = (1 - q)/(2q), above Eq. (18)
     branching = _branching(theta1, q)
     spread = math.log(1.0 / nu) if nu > 0 else math.inf
     depth = max(1, math.ceil(math.log(p / q) / spread) - 1)  # Eq. (14)
     n_trees = max(1, math.ceil(-math.log(eta) / ((1.0 - q) * theta1)))  # Eq. (16)
-    largest = float(shares.max())
+    largest = float(shares.max())  # max δ_k
     rare = math.log(1.0 / theta1)
     common = math.log(1.0 / largest) if largest > 0 else math.inf
     apart = rare / common if common > 0 else (0.0 if rare == 0 else math.inf)
     with np.errstate(over="ignore"):
         columns = p if shares.ndim == 0 else 1  # a number stands for all of them
-        powers = columns * float(_powers(branching * shares, depth).sum())
+        powers = columns * float(_powers(branching * shares, depth).sum())  # Σ_k Σ_d (E(B) δ_k)^d
         cost = math.log(max(p, 2)) * n_trees * powers
         candidates = n_trees * float(np.float64(branching) ** depth)
     return RITPlan(
@@ -212,7 +212,9 @@ def rit_recovery(
     stay = binom.pmf(present[None, :], present[:, None], nu)
     lost = (present > 0).astype(np.float64)  # at the last level: is anything left beside it?
     for _ in range(depth):
+        # No child, or one without S, or one that loses S below
         branch = 1.0 - theta1 + theta1 * (stay @ lost)
+        # The generating function of B, G of the proof of Theorem 1
         lost = (1.0 - alpha) * branch**b + alpha * branch ** (b + 1)
-    found = theta1 * (1.0 - float(stay[n_noise] @ lost))
+    found = theta1 * (1.0 - float(stay[n_noise] @ lost))  # θ₁: the root holds S
     return float(-np.expm1(n_trees * np.log1p(-found))) if found < 1.0 else 1.0

@@ -132,7 +132,7 @@ class MinHashPrevalence(SoundEstimator):
         return self.estimate_parts(sets).prod(axis=1)
 
     def standard_error(self, sets):
-        """Return the standard error of `estimate`, by (9) at the estimated shares.
+        """Return the standard error of `estimate`, by Theorem 4 at the estimated shares.
 
         Parameters
         ----------
@@ -154,8 +154,14 @@ class MinHashPrevalence(SoundEstimator):
 
 
 def _variance(first: Floats, second: Floats, n: int) -> Floats:
-    """Return the variance of √L times the estimate, Eqs. (9) and (10)."""
+    """Return the variance of √L times the estimate, Eq. (9) with ε(n) where it belongs.
+
+    Ties and first places are independent: π₂²π₁(1 - π₁) is the ties' part, π₁²π₂²(1 - π₂)(1 + ε(n))
+    that of the first places. Eq. (9) has 1 + ε(n) on their sum, off by a term of order 1/n.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
+        # Eq. (10)
         extra = (1 / n - second**2 - 2 * second / n) / (n * second * (second + 2 / n) * (1 + 1 / n))
-    plain = second**2 * first * (1.0 - first * second)
-    return np.where(plain > 0, plain * (1.0 + np.where(second > 0, extra, 0.0)), 0.0)
+    ties = second**2 * first * (1.0 - first)
+    places = (first * second) ** 2 * (1.0 - second) * (1.0 + np.where(second > 0, extra, 0.0))
+    return np.where(first * second > 0, ties + places, 0.0)

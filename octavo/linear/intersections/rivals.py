@@ -82,7 +82,7 @@ def brute_force_patterns(
     own = count_patterns(rows[inside], starts, members)
     others = count_patterns(rows[~inside], starts, members)
     n_own, n_others = inside.sum(), (~inside).sum()
-    fits = (own >= theta1 * n_own - 1e-9) & (others <= theta0 * n_others + 1e-9)
+    fits = (own >= theta1 * n_own - 1e-9) & (others <= theta0 * n_others + 1e-9)  # Eq. (1)
     return [tuple(s) for s in members.reshape(-1, size)[fits].tolist()]
 
 
@@ -138,6 +138,7 @@ def forest_patterns(
                 found.add(tuple(sorted(held)))
             if nodes.children_left[node] >= 0:
                 stack.append((nodes.children_left[node], held))
+                # Right: the column is 1
                 stack.append((nodes.children_right[node], held | {int(nodes.feature[node])}))
     return sorted(found)
 
@@ -184,7 +185,7 @@ def positive_lasso_patterns(
     rows, inside = _read(X, y, target)
     n, p = rows.shape
     truth, share = inside.astype(float), inside.mean()
-    largest = float((rows.T @ (truth - share)).max() / n)
+    largest = float((rows.T @ (truth - share)).max() / n)  # beyond this alpha all weights are zero
     if largest <= 0:
         return []
 

@@ -181,13 +181,14 @@ class ThresholdBinarizer(TransformerMixin, SoundEstimator):
     def _cuts(self, column: np.ndarray) -> np.ndarray:
         """Return thresholds with rows on both sides."""
         low, high = float(column.min()), float(column.max())
+        # Inner quantiles alone
         steps = np.arange(1, self.n_thresholds + 1) / (self.n_thresholds + 1)
         if self.thresholds == "uniform":
             cuts = low * (1 - steps) + high * steps
         else:
             cuts = np.quantile(column, steps, method="averaged_inverted_cdf")
         cuts = np.unique(cuts)
-        cuts = cuts[(cuts >= low) & (cuts < high)]
+        cuts = cuts[(cuts >= low) & (cuts < high)]  # "> cut" then has rows on both sides
         if not cuts.size and high > low:  # nearly constant: split off the rest
             cuts = np.array([low])
         return cuts

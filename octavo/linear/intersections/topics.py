@@ -109,7 +109,7 @@ def topic_patterns(
         raise ValueError(f"X and Y must have a row a document, got {rows.shape[0]} and {len(Y)}.")
     screen = rows if X_screen is None else binary_csr(owner, X_screen, reset=False)
     rng = check_random_state(random_state)
-    hashed = hashed_ceiling(rows, 0.0, n_hashes, rng)
+    hashed = hashed_ceiling(rows, 0.0, n_hashes, rng)  # once for all topics: (12) counts all rows
     found = []
     for topic in range(Y.shape[1]):
         inside = Y[:, topic] == 1

@@ -143,6 +143,7 @@ def _grow_trees(
     `fruitful` have an entry a level, `state` is that of the draws.
     """
     n_rows, last = indptr.size - 1, sets.size // width - 1
+    # Most rows of the other class that an admissible set may be held by
     most = np.int64(theta0 * n_others + 1e-9)
     whole = np.int64(branching)
     n_leaves = 0
@@ -160,7 +161,7 @@ def _grow_trees(
             collected = -1
             if going_down:
                 # A new node below `level`; the root of the tree where level is -1.
-                i = _pick_row(state, n_rows, cumulative)
+                i = _pick_row(state, n_rows, cumulative)  # i(j)
                 new = level + 1
                 start = new * width
                 if level < 0:
@@ -169,7 +170,7 @@ def _grow_trees(
                         sets[m] = indices[indptr[i] + m]
                 else:
                     left[level] -= 1
-                    size[new] = -new * width + _intersect(
+                    size[new] = -new * width + _intersect(  # Algorithm 1: S_j = X_i(j) ∩ S_pa(j)
                         sets,
                         level * width,
                         size[level],
@@ -185,7 +186,7 @@ def _grow_trees(
                     stop = start + size[new]
                     goes_on = size[new] > 0
                     if table is not None and goes_on:
-                        goes_on = hash_admits(
+                        goes_on = hash_admits(  # Algorithm 2: a node goes on only if P̂ <= θ₀
                             table, n_others, sets, start, start + size[new], theta0
                         )
                     if masks is not None and goes_on:
@@ -200,6 +201,7 @@ def _grow_trees(
                             left[new] = 1
                             if new > 0 or not single_root:
                                 left[new] = whole
+                                # B is b or b + 1
                                 if branching > whole and draw_unit(state) < branching - whole:
                                     left[new] += 1
                             fruitful[new] = False
@@ -207,6 +209,7 @@ def _grow_trees(
                     elif level < 0:
                         break
             else:
+                # Section 4, last paragraph: the leaves of a tree without a depth.
                 if depth < 0 and not fruitful[level]:
                     collected = level
                 level -= 1

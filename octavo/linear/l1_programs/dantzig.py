@@ -128,9 +128,10 @@ class DantzigSelector(RegressorMixin, SoundEstimator):
         if self.fit_intercept:
             means, mean = weight @ X, float(weight @ y)
         weighted = (X - means) * weight[:, None]
+        # X'X/n and X'y/n of centred columns
         S, g = weighted.T @ (X - means), weighted.T @ (y - mean)
         S = (S + S.T) / 2
-        self.path_ = l1_path(S, g, self.alpha)
+        self.path_ = l1_path(S, g, self.alpha)  # Eq. (2) with X'y/n in place of e_i
         self.alphas_, self.coef_path_ = self.path_.alphas, self.path_.coefs.toarray()
         reached = max(self.alpha, self.path_.alpha_end)
         self.coef_ = self.path_.at(reached)

@@ -40,6 +40,7 @@ def _check_program(A, b, c):
 
 def _check_perturbation(values, star, name, size, of_what, sign):
     """Return b* (sign 1) or c* (sign -1), checked or made, such that x = 0 starts the path."""
+    # x = 0 is optimal for large λ if b + λb* >= 0 and c + λc* <= 0: Section 1.
     needs = sign * values < 0
     if star is None:
         return sign * needs.astype(np.float64)
@@ -134,7 +135,7 @@ def parametric_simplex(
     c_star = _check_perturbation(c, c_star, "c", A.shape[1], "column", -1.0)
     if not np.isfinite(lam_min):
         raise ValueError(f"lam_min must be finite, got {lam_min!r}.")
-    path = trace_lp(A, b, c, b_star, c_star, float(lam_min), max_iter, tol)
+    path = trace_lp(A, b, c, b_star, c_star, float(lam_min), max_iter, tol)  # Eq. (1)
     if path.status == "pivot limit":
         warnings.warn(
             f"The parametric simplex method stopped after {path.n_pivots} pivots at "

@@ -85,6 +85,7 @@ def _densities(pair: Pair, F: Floats) -> Floats:
     A = (curvature.reshape(points, n_shared) @ outer).reshape(points, d, d) + penalty * np.eye(d)
     p = F @ pair.own.T
     _, slope, curvature = pair.loss.evaluate(p.ravel(), np.tile(pair.own_y, points))
+    # Eq. (6) with the record that differs.
     moved = b[:, None, :] - slope.reshape(points, 2)[:, :, None] * pair.own  # b and b'
     norm = np.linalg.norm(moved, axis=2)
     total = norm.sum(axis=1)
@@ -94,6 +95,7 @@ def _densities(pair: Pair, F: Floats) -> Floats:
     # det(A + c x xᵀ) = det A · (1 + c xᵀA⁻¹x), so that the quotient needs no determinant
     solved = np.linalg.solve(A, np.broadcast_to(pair.own.T, (points, d, 2)))
     growth = np.log1p(curvature.reshape(points, 2) * (pair.own.T * solved).sum(axis=1))
+    # Log of g(f|D)/g(f|D'), as in Theorem 9's proof
     return -gap / pair.perturbation.noise_scale + growth[:, 0] - growth[:, 1]
 
 
@@ -116,6 +118,7 @@ def _log_ratio(pair: Pair, F: Floats) -> Floats:
         parts = [_densities(pair, F[i : i + chunk]) for i in range(0, len(F), chunk)]
         return np.concatenate(parts)
     one, other = _minimisers(pair)
+    # The two sets' noises are f - f₁ and f - f₂: proof of Theorem 6.
     distance = np.linalg.norm(F - one, axis=1) - np.linalg.norm(F - other, axis=1)
     return -distance / pair.perturbation.noise_scale
 
@@ -226,6 +229,7 @@ def _candidate_points(pair: Pair, n_points: int, rng: np.random.RandomState) -> 
     d = pair.own.shape[1]
     norm = max(float(np.linalg.norm(pair.own, axis=1).max()), 1e-300)
     scattered = rng.normal(size=(n_points - n_points // 2, d))
+    # Margins from 0.01 to 100
     scattered *= 10 ** rng.uniform(-2, 2, (len(scattered), 1)) / norm / np.sqrt(d)
     # Models that put the two records where slopes are steep or curvature is large.
     margins = rng.choice([0.0, 0.5, 1.0, 1.5], (n_points // 2, 2)) + rng.normal(
@@ -336,10 +340,11 @@ def _adversary(estimator: PrivateClassifier, n_samples: int, z: Floats) -> tuple
     crowd_angle, reach, share, angle, angle2, first, second = z
     loss, perturbation = estimator._plan(n_samples, 1)
     B = estimator._feature_norm()
-    few = float(round(share * (n_samples - 1)))
+    few = float(round(share * (n_samples - 1)))  # records that pull against the penalty
     shared = B * np.array(
         [[-np.cos(crowd_angle), -np.sin(crowd_angle)], [0.0, reach]],
     )
+    # Both have the largest norm allowed
     own = B * np.array([[np.cos(angle), -np.sin(angle)], [-np.cos(angle2), -np.sin(angle2)]])
     weight = np.array([n_samples - 1 - few, few])
     pair = Pair(

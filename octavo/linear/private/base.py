@@ -176,7 +176,7 @@ class PrivateClassifier(ClassifierMixin, SoundEstimator):
             self.method,
             n_samples=n_samples,
             alpha=self.alpha,
-            epsilon=self.epsilon / n_problems,
+            epsilon=self.epsilon / n_problems,  # problems share the records: their ε add up
             lipschitz=loss.lipschitz,
             curvature=loss.curvature_bound,
             data_norm=float(np.hypot(self._feature_norm(), constant)) * (1 + _ROUNDING),

@@ -53,7 +53,7 @@ def noise_norm_bound(dimension: int, scale: float, delta: float) -> float:
     5.298
     """
     _check(delta, dimension=dimension, scale=scale)
-    return dimension * scale * math.log(dimension / delta)
+    return dimension * scale * math.log(dimension / delta)  # k θ log(k/δ)
 
 
 @checked
@@ -105,16 +105,18 @@ def excess_objective_bound(
     _check(delta, n_samples=n_samples, n_features=n_features, alpha=alpha, data_norm=data_norm)
     if perturbation.noise_scale == 0:
         return 0.0
+    # ‖b‖ of Lemma 17, with probability 1 - δ
     norm = noise_norm_bound(n_features, perturbation.noise_scale, delta)
     if perturbation.method == "output":
         # A function whose gradient is (cB² + Λ)-Lipschitz lies below its parabola.
+        # The gradient is zero at the minimum: Lemma 16, though its proof's chain gives twice this.
         return (curvature * data_norm**2 + alpha) * norm**2 / 2.0
     if perturbation.delta_reg > 0:
         raise ValueError(
             f"Lemma 19 needs a perturbation without added penalty, got delta_reg="
             f"{perturbation.delta_reg:g}: more records, a larger alpha or a larger epsilon."
         )
-    return norm**2 / (n_samples**2 * alpha)
+    return norm**2 / (n_samples**2 * alpha)  # Lemma 19
 
 
 @checked
@@ -200,4 +202,4 @@ def selection_excess_bound(n_candidates: int, epsilon: float, delta: float) -> f
     92.1
     """
     _check(delta, n_candidates=n_candidates, epsilon=epsilon)
-    return 2.0 * math.log(n_candidates / delta) / epsilon
+    return 2.0 * math.log(n_candidates / delta) / epsilon  # Theorem 27

@@ -81,6 +81,7 @@ def random_fourier_map(
     rng = check_random_state(random_state)
     shape = (n_features, n_components // 2 if features == "fourier" else n_components)
     if kernel == "rbf":
+        # The Fourier transform of e^(-γ‖x‖²)
         weights = rng.normal(scale=np.sqrt(2 * gamma), size=shape)
     elif kernel == "laplacian":
         weights = gamma * rng.standard_cauchy(shape)
@@ -89,7 +90,7 @@ def random_fourier_map(
     if features == "fourier":  # sin t = cos(t - π/2)
         half = np.zeros(shape[1])
         return np.hstack([weights, weights]), np.concatenate([half, half - np.pi / 2])
-    return weights, rng.uniform(-np.pi, np.pi, n_components)
+    return weights, rng.uniform(-np.pi, np.pi, n_components)  # Algorithm 3's ψ
 
 
 class PrivateKernelClassifier(PrivateClassifier):
@@ -227,4 +228,5 @@ mask_scale_, branch_, n_samples_public_, n_features_in_, feature_names_in_
         return self._train_features(X)
 
     def _feature_norm(self) -> float:
+        # √2 cos is at most √2, and not 1 as Section 5 needs
         return 1.0 if self.features == "fourier" else float(np.sqrt(2.0))

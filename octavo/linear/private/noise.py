@@ -190,7 +190,7 @@ def draw_noise(dimension: int, scale: float, random_state: Any = None) -> Floats
         raise ValueError(f"scale must be non-negative and finite, got {scale}.")
     source = noise_source(random_state)
     # Eq. (4): Gamma(d) is a sum of d exponentials (proof of Lemma 17).
-    norm = -scale * float(np.log(source.full_uniform(dimension)).sum())
+    norm = -scale * float(np.log(source.full_uniform(dimension)).sum())  # ‖b‖ ~ Γ(d, scale)
     while True:
         direction = source.normal(dimension)
         length = float(np.sqrt((direction * direction).sum()))

@@ -216,7 +216,7 @@ def calibrate_perturbation(
         )
     if not 0 <= tol < math.inf:
         raise ValueError(f"tol must be at least 0 and finite, got {tol}.")
-    reach = 2.0 * lipschitz * data_norm
+    reach = 2.0 * lipschitz * data_norm  # of the slopes of a record and of another in its place
     if not math.isfinite(reach):
         raise ValueError(f"The loss must have a bounded slope, got lipschitz={lipschitz}.")
     if math.isinf(epsilon):
@@ -228,13 +228,14 @@ def calibrate_perturbation(
     if method == "output":
         sensitivity = reach / (n_samples * alpha)  # Corollary 8
         return Perturbation(method, granted, epsilon, sensitivity / epsilon, 0.0, 1, reach, mask)
-    bend = curvature * data_norm**2
+    bend = curvature * data_norm**2  # c of Theorem 9 for rows no longer than B
     if not math.isfinite(bend):
         raise ValueError(
             f"Objective perturbation needs a bounded curvature, got {curvature}; "
             "use method='output'."
         )
     power = {"paper": 2.0, "tight": 1.0}[slack]
+    # Tight: of det(A + E)/det A one rank-one factor is above, one below: one power is enough.
     left = epsilon - power * math.log1p(bend / (n_samples * alpha))  # Algorithm 2: ε'
     if branch in ("auto", "best"):
         enough = left > 0 if branch == "auto" else left >= epsilon / 2
@@ -246,10 +247,12 @@ def calibrate_perturbation(
                 f"branch=1 needs n_samples * alpha > {need:g}, got {n_samples * alpha:g}; "
                 "use branch='auto'."
             )
+        # β = ε'/2 for B = 1
         return Perturbation(method, granted, left, reach / left, 0.0, 1, reach, mask)
+    # c / (n (e^(ε/4) - 1)): Algorithm 2's second case
     penalty = bend / (n_samples * float(np.expm1(epsilon / (2.0 * power))))  # Λ + Δ
     delta = max(penalty - alpha, 0.0)
-    scale = 2 * reach / epsilon
+    scale = 2 * reach / epsilon  # β = ε/4
     return Perturbation(method, granted, epsilon / 2, scale, delta, 2, reach, mask)
 
 
@@ -453,12 +456,13 @@ def private_minimisers(
     if perturbation.method == "output":  # Algorithm 1
         # Half of the radius is for the minimiser, half for the noise.
         best = exact_minimiser(*problem, error=strength * mask.radius / 2)
-        noise = [draw_noise(d, scale, source) for _ in range(n_draws)]
+        noise = [draw_noise(d, scale, source) for _ in range(n_draws)]  # Algorithm 1, step 1
         released = [masked(_sum_within(best, b, scale, mask), mask, source) for b in noise]
         return np.array(released).reshape(n_draws, d)
     # Several draws share their start; a single one begins with its own noise.
     start = exact_minimiser(*problem) if n_draws > 1 else None
     models = np.empty((n_draws, d))
+    # J + bᵀf/n + Δ/2 ‖f‖².
     for k in range(n_draws):  # Algorithm 2
         b = draw_noise(d, scale, source)
         found = exact_minimiser(*problem, tilt=b / n, start=start, error=noise_error(b, scale) / n)

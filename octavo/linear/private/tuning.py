@@ -253,10 +253,12 @@ class PrivateModelSelector(
         self.estimators_, mistakes = [], []
         with FitProgress(self, len(self.candidates_), X, y, step_name="candidate") as progress:
             for candidate, part in zip(self.candidates_, parts):
+                # Each on its own part: Algorithm 4 spends ε once
                 fitted = self._prepared(candidate, self.epsilon, source).fit(X[part], y[part])
                 self.estimators_.append(fitted)
-                mistakes.append(int((fitted.predict(X[parts[-1]]) != y[parts[-1]]).sum()))
+                mistakes.append(int((fitted.predict(X[parts[-1]]) != y[parts[-1]]).sum()))  # z_i
                 progress.step()
+        # e^(-ε z_i / 2)
         self.best_index_ = exponential_mechanism(mistakes, self.epsilon, random_state=source)
         self.best_estimator_ = self.estimators_[self.best_index_]
 

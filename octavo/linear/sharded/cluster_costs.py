@@ -69,6 +69,7 @@ def communication_cost(
     if wrong:
         raise ValueError(f"{wrong[0]} must be positive, got {numbers[wrong[0]]}.")
     batch = numbers["b"]
+    # Table 5, with the T of each method; b = √n is what mini-batches afford.
     costs = {
         "hybrid": d * T,
         "bundle": d * T,
@@ -76,7 +77,7 @@ def communication_cost(
         "feature_sharded": n * s / m + n * T,
         "overcomplete": n * s + d,
         "minibatch_dense": d * T * n / batch,
-        "minibatch_sparse": n * s * T,
+        "minibatch_sparse": n * s * T,  # b s T n/b
     }
     if method not in costs:
         raise ValueError(f"method must be one of {METHODS}, got {method!r}.")
@@ -127,14 +128,15 @@ def warm_start_passes(
     >>> round(passes.hybrid), round(passes.batch)
     (21, 32)
     """
-    epsilon = 1 / n if epsilon is None else epsilon
+    epsilon = 1 / n if epsilon is None else epsilon  # the noisy case of Section 4.1
     epsilon0 = math.sqrt(m / n) if epsilon0 is None else epsilon0
     for name, value in {"kappa": kappa, "epsilon": epsilon, "epsilon0": epsilon0}.items():
         if not value > 0:
             raise ValueError(f"{name} must be positive, got {value}.")
+    # One online pass, then Section 4.1's κ log(ε₀/ε)
     hybrid = 1 + kappa * max(0.0, math.log(epsilon0 / epsilon))
     batch = kappa * math.log(1 / epsilon)
-    return PassCounts(hybrid, batch, batch - hybrid)
+    return PassCounts(hybrid, batch, batch - hybrid)  # κ log(1/ε₀) - 1
 
 
 class ClusterTime(NamedTuple):
@@ -219,7 +221,7 @@ class ClusterModel(NamedTuple):
         rounds = math.ceil(math.log2(n_machines)) if n_machines > 1 else 0
         vector = 8.0 * n_features * self.seconds_per_byte
         weight = min(rounds, 1) if pipelined else rounds
-        communication = 2 * (rounds * self.latency + weight * vector)
+        communication = 2 * (rounds * self.latency + weight * vector)  # up the tree and down again
         return ClusterTime(median, slowest, communication, n_epochs * (slowest + communication))
 
 
@@ -235,6 +237,7 @@ def _unevenness(sweeps: Sequence[PhaseTiming]) -> float:
             deviations.append((own - own.mean()) * math.sqrt(own.size / (own.size - 1)))
     if not deviations:
         return 0.0
+    # 1.4826: the deviation of a normal law by its median
     return float(1.4826 * np.median(np.abs(np.concatenate(deviations))))
 
 

@@ -67,6 +67,7 @@ class _HybridLinear(ShardedLinearModel):
             with FitProgress(self, total, X, y) as progress:
                 state, limit, passes = None, self.max_iter, 0
                 while passes < self.n_online_passes:
+                    # Algorithm 2's first loop
                     state = online_average(training.comm, training.task, self.eta, self.G0, state)
                     passes += 1
                     if progress.step(**self._weights(state.w)):
@@ -118,6 +119,7 @@ class _HybridLinear(ShardedLinearModel):
             finished = gap <= self.tol * abs(value) or task.h <= _NARROWEST
             if not kinked or finished or not result.converged:
                 break
+            # Less smooth, from where it stands
             objective.task = task._replace(h=max(_NARROWER * task.h, _NARROWEST))
         self.n_iter_, self.objectives_ = n_iter, np.array(path)
         self._conclude(objective, result, value, gap)
@@ -155,7 +157,7 @@ class _HybridLinear(ShardedLinearModel):
         positive = self.classes_[1] if self._classify else None
         site = Site(ArrayShard.of(X, y, sample_weight), 0)
         weighted, total, _, _ = online_pass(site, self._task(positive), self.eta, w, G)
-        self._store(weighted / total)
+        self._store(weighted / total)  # Eq. (2) of one node is G w / G
         self.G_, self._G_intercept = total[:-1], float(total[-1])
         self.online_coef_, self.online_intercept_ = (
             np.ravel(self.coef_),

@@ -31,6 +31,7 @@ __all__ = ["ConjunctionHasher", "WeightedDegreeFeatures"]
 
 def hash_text(text: str, n_bits: int) -> int:
     """Return the lowest bits of the 32-bit Murmur hash of a text."""
+    # The index modulo 2^b
     return int(murmurhash3_32(text.encode(), positive=True)) & ((1 << n_bits) - 1)
 
 
@@ -153,6 +154,7 @@ class ConjunctionHasher(TransformerMixin, SoundEstimator):
         yield from coded
         for a, b in self._pair_indices():
             (left, left_texts), (right, right_texts) = coded[a], coded[b]
+            # "publisher=P and advertiser=A" as one code
             both = np.where((left < 0) | (right < 0), -1, left * len(right_texts) + right)
             kept, codes = np.unique(both, return_inverse=True)
             missing = int(kept.size > 0 and kept[0] < 0)
@@ -319,6 +321,7 @@ class WeightedDegreeFeatures(TransformerMixin, SoundEstimator):
     def _layout(self) -> tuple[NDArray[np.int64], list[int]]:
         """Return where the features of each degree begin, and how many each position has."""
         letters = len(self.alphabet)
+        # Exact while letters^k fits
         sizes = [min(letters**k, 1 << self.n_bits) for k in range(1, self.degree + 1)]
         widths = [
             size * max(0, self.length_ - k) for k, size in enumerate(sizes)
@@ -379,7 +382,7 @@ class WeightedDegreeFeatures(TransformerMixin, SoundEstimator):
         words = np.zeros((n, length + 1), dtype=np.int64)  # substrings of the current degree
         known = np.ones((n, length + 1), dtype=bool)
         for k in range(min(self.degree, length)):
-            words = words[:, :-1] * len(self.alphabet) + letters[:, k:]
+            words = words[:, :-1] * len(self.alphabet) + letters[:, k:]  # one letter longer
             known = known[:, :-1] & (letters[:, k:] >= 0)
             buckets = words
             if sizes[k] < len(self.alphabet) ** (k + 1):
@@ -400,6 +403,7 @@ class WeightedDegreeFeatures(TransformerMixin, SoundEstimator):
     def _value(self, k: int) -> float:
         if not self.weighted:
             return 1.0
+        # The kernel weighs degree k by 2 (D - k + 1) / (D (D + 1)): its root on either side.
         return float(np.sqrt(2 * (self.degree - k) / (self.degree * (self.degree + 1))))
 
 

@@ -69,8 +69,8 @@ def warn_of_biased_shards(facts: Sequence[ShardFacts], positive: Any) -> None:
         sums = np.array([float(f.counts[f.labels == positive].sum()) for f in filled])
         rate = sums.sum() / n.sum()
         variance = rate * (1 - rate)
-    rest = n.sum() - n
-    error = np.sqrt(max(variance, 0.0) * (1 / n + 1 / rest))
+    rest = n.sum() - n  # rows of the other shards
+    error = np.sqrt(max(variance, 0.0) * (1 / n + 1 / rest))  # of the difference of two means
     distance = np.abs(sums / n - (sums.sum() - sums) / rest)
     far = [fact for fact, d, e in zip(filled, distance, error) if d > 5 * e > 0]
     if far:

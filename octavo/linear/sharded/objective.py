@@ -71,10 +71,11 @@ def confidence_average(ws: Sequence[ArrayLike], Gs: Sequence[ArrayLike]) -> tupl
     # The largest confidence in a feature is the unit, so that neither sums nor squares overflow.
     unit = np.maximum.reduce(confidence)
     confidence = [divide(G, unit) for G in confidence]
-    total = tree_allreduce(confidence)[0]
+    total = tree_allreduce(confidence)[0]  # Σ_k G^k of Eq. (2)
+    # Eq. (2), divided before it is summed.
     weighted = tree_allreduce([divide(G, total) * w for G, w in zip(confidence, weights)])[0]
     squares = tree_allreduce([G * G for G in confidence])[0]
-    return weighted, unit * divide(squares, total)
+    return weighted, unit * divide(squares, total)  # Ḡ of Section 2.2
 
 
 class OnlineState(NamedTuple):
@@ -126,6 +127,7 @@ class ShardedObjective:
         self._x, self._version, self._taken = x, 0, 0.0
         self._direction: Floats | None = None
         own = self.penalty * x
+        # λ R of Eq. (1), and the diagonal for Jacobi
         return loss + 0.5 * float(own @ x), gradient + own, diagonal + self.penalty
 
     def probe(self, direction: Floats, step: float, gradient: bool) -> tuple[float, float, Floats]:
@@ -148,6 +150,7 @@ class ShardedObjective:
 
     def _with_penalty(self, loss: float, slope: float, step: float) -> tuple[float, float]:
         a, b, c = self._quadratic
+        # ½ Σ penalty (x + step d)², expanded once a direction
         return loss + a + step * (b + step * c), slope + b + 2 * step * c
 
     def look(self, step: float) -> tuple[float, float]:

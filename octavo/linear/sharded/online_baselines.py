@@ -44,7 +44,7 @@ def _sgd(values, indices, indptr, y, weight, code, level, bias, v, scale, t, L, 
         p += bias * v[intercept]
         c = weight[i] if weight.shape[0] else 1.0
         slope = c * loss_slope(code, level, p, y[i])
-        scale /= 1.0 + eta * decay
+        scale /= 1.0 + eta * decay  # w - η (slope x + decay w'), solved for w'
         for k in range(indptr[i], indptr[i + 1]):
             v[indices[k]] -= eta * slope / scale * values[k]
         v[intercept] -= eta * slope * bias

@@ -99,11 +99,12 @@ def _online(values, indices, indptr, y, weight, state, eta, code, level, bias):
             w[k] = state[2 * ix[k]]
             scaled[k] = state[2 * ix[k] + 1]
         for k in range(x.shape[0]):  # alone in its loop, which becomes vector instructions
-            scaled[k] = x[k] / np.sqrt(scaled[k])
+            scaled[k] = x[k] / np.sqrt(scaled[k])  # G^(-1/2) x
         p, q = _two_dots(x, w, scaled)
         along = bias / np.sqrt(state[intercept + 1])
         p += bias * state[intercept]
         q += bias * along
+        # σ = s ℓ' of Algorithm 1: never beyond the kink or the optimum of the row
         loss, slope, sigma = loss_and_step(code, level, p, y[i], q, h * eta)
         total += h * loss
         squared = h * slope * slope
@@ -128,7 +129,7 @@ def sweep_start(values, indices, indptr, y, weight, code, h, scale, tilt, bias, 
         c = weight[i] if weight.shape[0] else 1.0
         total += c * (scale * loss_value(code, h, p, y[i]) + tilt * (y[i] - p))
         slope = c * (scale * loss_slope(code, h, p, y[i]) - tilt)
-        bend = c * scale * loss_curvature(code, h, p, y[i])
+        bend = c * scale * loss_curvature(code, h, p, y[i])  # ℓ'' x² of the Jacobi preconditioner
         for k in range(indptr[i], indptr[i + 1]):
             j = 4 * indices[k]
             state[j + 1] += slope * values[k]
@@ -156,7 +157,7 @@ def _sweep_probe(values, indices, indptr, y, weight, code, h, scale, tilt, bias,
             u[i] = row_dot(values, indices, indptr[i], indptr[i + 1], state, 2)
             u[i] += bias * state[2 * intercept]
         for i in range(start, stop):
-            p = z[i] + step * u[i]
+            p = z[i] + step * u[i]  # the sites' margins move along u, so that a step costs no pass
             c = weight[i] if weight.shape[0] else 1.0
             total += c * (scale * loss_value(code, h, p, y[i]) + tilt * (y[i] - p))
             slope = c * (scale * loss_slope(code, h, p, y[i]) - tilt)
@@ -285,7 +286,7 @@ def online_pass(
     if not seen:
         state[:] = 0.0
     w, G = state[::2], state[1::2]
-    return G * w, G.copy(), G * G, loss
+    return G * w, G.copy(), G * G, loss  # the sums of Eq. (2) and of Ḡ below it
 
 
 def start_batch(site: Site, task: LinearTask, w: Floats) -> tuple[float, Floats, Floats]:

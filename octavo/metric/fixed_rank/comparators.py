@@ -99,13 +99,14 @@ def lego(A, y, relation=None, *, step=1.0, init=None, n_epochs=1):
     for _ in range(n_epochs):
         for a, target, kind in zip(A, y, kinds, strict=True):
             Wa = W @ a
-            p = float(a @ Wa)
+            p = float(a @ Wa)  # ŷ before the step, z after it
             if p <= 0.0 or kind * (p - target) < 0.0:
                 continue
             # The positive root of η p z² + (1 - η y p) z - p = 0, in the form without cancellation.
             half = 1.0 - step * target * p
             root = np.sqrt(half * half + 4.0 * step * p * p)
             after = 2.0 * p / (root + half) if half > 0.0 else (root - half) / (2.0 * step * p)
+            # W moves along Wa alone, so that aᵀWa becomes the root
             W -= (p - after) / (p * p) * np.outer(Wa, Wa)
         W = 0.5 * (W + W.T)
     return W
@@ -163,7 +164,7 @@ def pola(A, relation, *, init=None, n_epochs=1):
             loss = float(kind * (a @ W @ a - b) + 1.0)
             if loss <= 0.0:
                 continue
-            alpha = loss / (float(a @ a) ** 2 + 1.0)
+            alpha = loss / (float(a @ a) ** 2 + 1.0)  # over ‖(aaᵀ, 1)‖²: onto the half-space
             W = W - alpha * kind * np.outer(a, a)
             b = max(b + alpha * kind, 1.0)
             if kind > 0:  # only a subtraction can leave the cone, by one eigenvalue
@@ -178,6 +179,7 @@ def _logdet_sweeps(
     """Project onto the constraints in turn; S (r, r) with W = SSᵀ is changed in place."""
     m, r = Z.shape
     multipliers, slack = np.zeros(m), bounds.copy()
+    # The share of a step that the slack does not take
     share = 1.0 if np.isinf(gamma) else gamma / (gamma + 1.0)
     v, Sv = np.empty(r), np.empty(r)
     change = np.inf
@@ -193,15 +195,17 @@ def _logdet_sweeps(
             if p <= 0.0:
                 continue
             sign = -1.0 if kinds[c] < 0 else 1.0
+            # To the bound itself, in LogDet divergence
             alpha = share * sign * (1.0 / p - 1.0 / slack[c])
             if kinds[c] != 0:
+                # a multiplier of an inequality stays on its side
                 alpha = min(multipliers[c], alpha)
             multipliers[c] -= alpha
             if not np.isinf(gamma):
                 slack[c] = 1.0 / (1.0 / slack[c] + sign * alpha / gamma)
-            beta = sign * alpha / (1.0 - sign * alpha * p)
+            beta = sign * alpha / (1.0 - sign * alpha * p)  # W + β W z zᵀ W
             moved += abs(alpha)
-            largest += abs(multipliers[c])
+            largest += abs(multipliers[c])  # the sweep's scale: what all multipliers amount to
             # W + β W z zᵀ W = S (I + β v vᵀ) Sᵀ, and I + β v vᵀ = (I + τ v vᵀ)².
             tau = (np.sqrt(1.0 + beta * p) - 1.0) / p
             for i in range(r):

@@ -69,6 +69,7 @@ def label_pairs(codes: Indices, n_pairs: int, rng: np.random.RandomState) -> tup
 
 def percentile_bounds(distances: Floats, bounds: tuple[float, float]) -> tuple[float, float]:
     """Return the two percentiles of squared distances; refuse two that are equal."""
+    # Section 10.3.1: 5th and 95th, where print lists them the other way round
     low, high = (float(v) for v in np.percentile(distances, bounds))
     if not low < high:
         raise ValueError(

@@ -162,9 +162,10 @@ def _first_order(
     for n_iter in range(max_iter):
         if cost <= enough or cost == 0.0:
             return Descent(costs, n_iter, True, "the cost is below tol")
-        slope = walk.aim(e / y.size)
+        slope = walk.aim(e / y.size)  # grad f(W_t), with e/n for the mean of Eq. (1)
         if not np.isfinite(slope) or slope <= 0.0:
             return Descent(costs, n_iter, bool(slope == 0.0), "the gradient is zero")
+        # s_max = s0/‖grad f‖; four times the last step saves halvings
         found = _armijo(walk, y, relation, cost, slope, min(4.0 * last, s0 / slope**0.5), c)
         if found is None:
             return Descent(costs, n_iter, True, "no step lowers the cost in doubles")
@@ -176,7 +177,7 @@ def _first_order(
         costs.append(cost)
         if on_step(cost):
             return Descent(costs, n_iter + 1, True, "a callback ended it")
-        if fall <= tol * costs[-2] or change <= tol:
+        if fall <= tol * costs[-2] or change <= tol:  # Eq. (24)
             return Descent(costs, n_iter + 1, True, _SETTLED)
     return Descent(costs, max_iter, cost <= enough, _ENDLESS)
 
@@ -198,7 +199,7 @@ def _nearer(
         bend = lower - cost + step * slope
         if not bend > 0.0:
             break
-        other = 0.5 * slope * step**2 / bend
+        other = 0.5 * slope * step**2 / bend  # the parabola through value, slope and value
         e = residuals(walk.predictions_at(other), y, relation)
         if not (reached := half_mean_square(e)) < lower:
             break
@@ -220,9 +221,9 @@ def _armijo(
     for _ in range(_HALVINGS):
         e = residuals(walk.predictions_at(step), y, relation)
         lower = half_mean_square(e)  # infinity, where it is no number: another halving
-        if lower <= cost - c * step * slope:
+        if lower <= cost - c * step * slope:  # Eq. (22) with its signs: ‖grad‖² is subtracted
             return step, e, lower
-        step *= 0.5
+        step *= 0.5  # divided by 2: Section 7.4.1
         if step * slope <= 1e-17 * cost:
             break
     return None

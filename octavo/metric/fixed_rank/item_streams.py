@@ -74,7 +74,7 @@ class FlatItemStream:
         """Take the gradient XᵀC on a batch; return its norm."""
         P = self.XG[rows.pairs[:, 0]] - self.XG[rows.pairs[:, 1]]
         e = residuals(np.einsum("ij,ij->i", P, P), y, relation)
-        self._touched, self._C, self._XC = pulls(rows, (2.0 / len(y)) * e, P)
+        self._touched, self._C, self._XC = pulls(rows, (2.0 / len(y)) * e, P)  # 2/p Σ e a aᵀG
         return float(np.sqrt(max(float(np.sum(self._C * self._XC[self._touched])), 0.0)))
 
     def move(self, step: float) -> None:
@@ -116,25 +116,30 @@ class PolarItemStream:
         P = Q @ self.R
         e = residuals(np.einsum("ij,ij->i", P, P), y, relation) / len(y)
         self._form = (1.0 - self.lam) * (P.T @ (e[:, None] * P))  # RᵀUᵀMUR
+        # Eq. (17), the form's part
         slope = float(np.sum(self._form**2)) / max(1.0 - self.lam, 1e-300)
         self._C = None
         if self.lam > 0.0:
             self._touched, self._C, self._XC = pulls(rows, e, Q)
             self._UMU, self._S = Q.T @ (e[:, None] * Q), self.R @ self.R.T
+            # The second factor of MU - UUᵀMU is orthogonal to U
             inner = self._C.T @ self._XC[self._touched] - self._UMU.T @ self._UMU
             self._square = self._S @ inner @ self._S  # of (MU - UUᵀMU)RRᵀ
+            # Eq. (17), the subspace's part
             slope += 4.0 * self.lam * max(float(np.trace(self._square)), 0.0)
         return float(np.sqrt(slope))
 
     def move(self, step: float) -> None:
         """Go against the gradient; an exponent beyond e^10 shortens the step."""
-        step, turn = bounded_step(self._form, step)
+        step, turn = bounded_step(self._form, step)  # Eq. (20), in coordinates of the items
         self.R = self.R @ turn
         if self._C is None:
             return
         along = 2.0 * self.lam * step
+        # I + s² ξᵀξ, for Uᵀξ = 0
         square = np.eye(len(self.R)) + along**2 * 0.5 * (self._square + self._square.T)
         back = np.linalg.inv(np.linalg.cholesky(square).T)  # qf(U - sξ) = (U - sξ) T⁻¹
+        # U of qf, from U (I + 2λs UᵀMU RRᵀ) - 2λs MU RRᵀ
         kept = (np.eye(len(self.R)) + along * self._UMU @ self._S) @ back
         pulled = along * self._S @ back
         self.A, self.XU = self.A @ kept, self.XU @ kept - self._XC @ pulled

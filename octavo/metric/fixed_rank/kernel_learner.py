@@ -216,8 +216,8 @@ class LowRankKernelLearner(CallbackSupportMixin, SoundEstimator):
         )
         pairs, relation = label_pairs(codes, wanted, rng)
         i, j = pairs.T
-        squared = np.maximum(K[i, i] + K[j, j] - 2.0 * K[i, j], 0.0)
-        target = squared * (1.0 - self.margin * relation)
+        squared = np.maximum(K[i, i] + K[j, j] - 2.0 * K[i, j], 0.0)  # ‖φ(x_i) - φ(x_j)‖²
+        target = squared * (1.0 - self.margin * relation)  # y (1 ∓ α): Section 10.2.1
         return self._learn(PairDifferences(len(K), pairs), target, relation, self._start(K, rng))
 
     def _start(self, K, rng):
@@ -226,6 +226,7 @@ class LowRankKernelLearner(CallbackSupportMixin, SoundEstimator):
             if n < 2:
                 raise ValueError(f"K must be a matrix or a number of items, at least 2; got {n}.")
             r = check_rank(self.rank, n, self.geometry, "n_items")
+            # Full rank starts at the identity
             return np.eye(n) if r == n else rng.standard_normal((n, r)) / np.sqrt(r)
         K = check_kernel(K)
         return kernel_root(K, check_rank(self.rank, len(K), self.geometry, "n_items"))

@@ -53,7 +53,8 @@ def hessian_product(
 
     def apply(V: Floats) -> tuple[Floats, Floats]:
         D = rows.dot(V)
-        bend = 2.0 * active * np.einsum("ij,ij->i", P, D)
+        bend = 2.0 * active * np.einsum("ij,ij->i", P, D)  # 2 p·(a v), of a row that counts
+        # 2/n Σ (e + 2 P Pᵀ) terms: the Hessian of the half mean square
         HV = (2.0 / len(e)) * rows.transposed_dot(e[:, None] * D + bend[:, None] * P)
         return HV, D
 
@@ -97,6 +98,7 @@ def trust_region_step(
     for _ in range(_MOST_PRODUCTS):
         HD, AD = product(D)
         curvature = float(np.sum(D * HD))
+        # Negative curvature: to the edge of the region
         along = size / curvature if curvature > 0.0 else np.inf
         edge = _to_the_edge(V, D, radius)
         inside = along < edge
@@ -107,6 +109,7 @@ def trust_region_step(
         if not inside or size <= left**2:
             break
         D = (size / before) * D - rest
+    # The fall of the quadratic model
     return Step(V, AV, -float(np.sum(V * (gradient + 0.5 * HV))), inside)
 
 
@@ -160,11 +163,12 @@ def newton_end(
             return G, costs, "the gradient is zero"
         first = min(first, norm)
         product = hessian_product(rows, P, e, relation)
-        left = norm * min(_FORCING, norm / first)
+        left = norm * min(_FORCING, norm / first)  # forcing: quadratic convergence near the end
         step = trust_region_step(product, gradient, n, radius, left)
         moved = P + step.AV
         new = residuals(np.einsum("ij,ij->i", moved, moved), y, relation)
         lower = half_mean_square(new)
+        # Real fall over expected fall
         gain = (cost - lower) / step.fall if step.fall > 0.0 else 0.0
         length = float(np.linalg.norm(step.V))
         if lower < cost:

@@ -50,7 +50,7 @@ def column_scales(X: Any) -> tuple[Floats, Floats]:
     if sp.issparse(X):
         n_zero = X.shape[0] - np.diff(X.tocsc().indptr)
         left = X.copy()
-        left.data = (X.data - mean[X.indices]) ** 2
+        left.data = (X.data - mean[X.indices]) ** 2  # stored entries; the others are mean²
         variance = (np.asarray(left.sum(axis=0)).ravel() + n_zero * mean**2) / X.shape[0]
     else:
         variance = X.var(axis=0)
@@ -239,8 +239,9 @@ class LowRankMahalanobis(
         rows = PairDifferences(Z, pairs)
         G = start_factor(rows, r, "pca", np.zeros(len(pairs)), relation, rng)
         P = rows.dot(G)
+        # l and u of Section 10.3.1, under W_0
         low, high = percentile_bounds(np.einsum("ij,ij->i", P, P), bounds)
-        target = np.where(relation == 1, low, high)
+        target = np.where(relation == 1, low, high)  # d <= l within a class, d >= u across
         return self._learn(rows, target, relation, G, scale, rng)
 
     @with_callbacks
@@ -300,7 +301,7 @@ class LowRankMahalanobis(
                 )
                 G, self.n_iter_ = fit.G, fit.descent.n_iter
                 self.objective_ = fit.descent.costs[-1]
-        self.components_ = G / scale[:, None]
+        self.components_ = G / scale[:, None]  # G of the scaled features, for the given ones
         if not self.online:
             warn_unless_converged(self, fit.descent, self.max_iter)
         return self

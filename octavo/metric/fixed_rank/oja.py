@@ -28,6 +28,7 @@ def oja_step(U: Floats, X: Floats, step: float) -> Floats:
     """Return qf(U + s (I - UUᵀ) XᵀXU/p), Oja's update for a batch of p rows."""
     P = X @ U
     out = X.T @ P / len(X)
+    # Section 4, below Eq. (7), for a mini-batch
     return orthonormal_factor(U + step * (out - U @ (U.T @ out)))[0]
 
 
@@ -138,6 +139,7 @@ class OjaSubspace(
             self._n_batches += 1
             self._variance += (seen - self._variance) / self._n_batches
             if self._variance > 0.0:
+                # Of rows' variance, so that units do not matter
                 step = self.learning_rate / self._variance / (1.0 + self._n_batches / self.t0)
                 self.basis_ = oja_step(self.basis_, batch, min(step, 1e12 / self._variance))
 

@@ -180,6 +180,7 @@ class OnlineFixedRankPSD(RegressorMixin, CallbackSupportMixin, SoundEstimator):
             t0=None if self.t0 == "auto" else float(self.t0),
             safe=self.schedule == "safe" and self.geometry == "flat",
         )
+        # s and t₀ of Eq. (23)
         self.step_, self.t0_, self.n_seen_ = self._schedule.s, self._schedule.t0, 0
 
     def _pass(self, rows, y, relation, order=None):

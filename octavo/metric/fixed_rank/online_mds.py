@@ -59,6 +59,7 @@ def classical_scaling(D: Floats, r: int) -> Floats:
         filled[far] = 2.0 * filled[~far].max()  # parts that nothing joins
         D = filled
     squared = D**2
+    # Double centring: classical scaling
     center = squared - squared.mean(axis=0) - squared.mean(axis=1)[:, None] + squared.mean()
     values, vectors = np.linalg.eigh(-0.5 * center)
     kept = np.maximum(values[::-1][:r], 0.0)
@@ -175,6 +176,7 @@ class OnlineMDS(CallbackSupportMixin, SoundEstimator):
                 on_step=lambda cost: progress.step(),
             )
         self.embedding_ = fit.G
+        # SSTRESS is 2 n times the half mean square
         self.objective_ = 2.0 * len(pairs) * fit.descent.costs[-1]  # the cost is half a mean
         self.n_iter_ = fit.descent.n_iter
         warn_unless_converged(self, fit.descent, self.max_iter)

@@ -90,7 +90,7 @@ def fit_from(
     factor = walk.factor()
     if isinstance(walk, PolarWalk):
         return Fit(factor, walk.U, walk.R, descent)
-    return Fit(factor, *polar_point(factor), descent)
+    return Fit(factor, *polar_point(factor), descent)  # G = UR, Section 6.2
 
 
 def warn_unless_converged(owner: Any, descent: Descent, max_iter: int) -> None:
@@ -268,6 +268,7 @@ class FixedRankPSDRegressor(RegressorMixin, CallbackSupportMixin, SoundEstimator
                 init = self.init if start == 0 else "random"
                 G = start_factor(rows, r, init, y, relation, rng)
                 fits.append(self._descend(rows, y, relation, G, progress))
+        # Section 7.6: below full rank, descents end in local minima.
         best = min(fits, key=lambda fit: fit.descent.costs[-1])
         self._keep(best)
         warn_unless_converged(self, best.descent, self.max_iter)

@@ -67,6 +67,7 @@ def fitted_scale(predicted: Floats, y: Floats, relation: Ints | None) -> float:
     square = float(predicted @ predicted)
     if not square > 0.0 or not np.isfinite(square):
         return 1.0
+    # Least squares of y on ŷ, W only scaled
     best, size = float(predicted @ y) / square, float(predicted @ np.abs(y)) / square
     scale = max(best, 1e-3 * size)  # targets below zero would ask for W = 0, which is a saddle
     return scale if scale > 0.0 and np.isfinite(scale) else 1.0

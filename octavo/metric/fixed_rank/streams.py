@@ -33,7 +33,8 @@ class Schedule(NamedTuple):
 
     def at(self, t: int, size: float) -> float:
         """Return the step after t rows, where ‖G‖² is `size`."""
-        annealed = self.s / self.unit * self.n * self.t0 / (self.n * self.t0 + t)
+        annealed = self.s / self.unit * self.n * self.t0 / (self.n * self.t0 + t)  # Eq. (23)
+        # Appendix A: η_t / max(‖G‖², 1)
         return annealed / max(size, 1.0) if self.safe else annealed
 
 
@@ -43,7 +44,7 @@ def bounded_step(form: Floats, step: float) -> tuple[float, Floats]:
     largest = 0.5 * step * max(abs(float(omega[0])), abs(float(omega[-1])))
     if largest > _LARGEST_EXPONENT:
         step *= _LARGEST_EXPONENT / largest
-    return step, (V * np.exp(-0.5 * step * omega)) @ V.T
+    return step, (V * np.exp(-0.5 * step * omega)) @ V.T  # exp(-½ s form), by its eigenvectors
 
 
 class FlatStream:
@@ -60,6 +61,7 @@ class FlatStream:
         """Take the gradient on a batch; return its norm."""
         P = rows.dot(self.G)
         e = residuals(np.einsum("ij,ij->i", P, P), y, relation)
+        # 2 Sym(X) G e, mean over the batch
         self._xi = rows.transposed_dot((2.0 / len(y)) * e[:, None] * P)
         return float(np.linalg.norm(self._xi))
 
@@ -97,21 +99,24 @@ class PolarStream:
         P = Q @ self.R
         e = residuals(np.einsum("ij,ij->i", P, P), y, relation) / len(y)
         self._form = (1.0 - self.lam) * (P.T @ (e[:, None] * P))  # RᵀUᵀMUR
+        # Eq. (17), the form's part
         slope = float(np.sum(self._form**2)) / max(1.0 - self.lam, 1e-300)
         self._xi = None
         if self.lam > 0.0:
             MU = rows.transposed_dot(e[:, None] * Q)
+            # (I - UUᵀ) M U RRᵀ, where print writes R² for RRᵀ
             out = (MU - self.U @ (self.U.T @ MU)) @ (self.R @ self.R.T)
             self._xi = 2.0 * self.lam * out
-            slope += 4.0 * self.lam * float(np.sum(out**2))
+            slope += 4.0 * self.lam * float(np.sum(out**2))  # Eq. (17), the subspace's part
         return float(np.sqrt(slope))
 
     def move(self, step: float) -> None:
         """Go against the gradient; an exponent beyond e^10 shortens the step."""
         step, turn = bounded_step(self._form, step)
+        # Eq. (20), which needs Rᵀ on the left of the exponent: R is not symmetric for long
         self.R = self.R @ turn
         if self._xi is not None:
-            self.U = orthonormal_factor(self.U - step * self._xi)[0]
+            self.U = orthonormal_factor(self.U - step * self._xi)[0]  # Eq. (20) with qf of Eq. (18)
 
     def squared(self, rows: Any) -> Floats:
         """Return aᵀWa of rows."""
@@ -285,6 +290,7 @@ def choose_schedule(
     part, target = rows.take(few), y[few]
     bound = None if relation is None else relation[few]
     best, lowest = (POWERS[0], 1.0), np.inf
+    # Section 7.4.2: 2^k, k = -3, ..., 3
     for one in product(POWERS if s is None else (s,), POWERS if t0 is None else (t0,)):
         trial = stream.copy()
         schedule = Schedule(*one, unit, len(target), safe)

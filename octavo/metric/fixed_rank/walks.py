@@ -70,7 +70,7 @@ class FlatWalk:
         return float(np.sum(xi**2))
 
     def _gradient_of(self, weights: Floats) -> Floats:
-        return 2.0 * self.rows.transposed_dot(weights[:, None] * self._P)
+        return 2.0 * self.rows.transposed_dot(weights[:, None] * self._P)  # 2 M G
 
     def _face(self, xi: Floats, D: Floats) -> None:
         self._xi, self._D = xi, D
@@ -81,7 +81,7 @@ class FlatWalk:
         """Return aᵀWa of every row after a step: a parabola each."""
         constant, linear, square = self._parts
         with np.errstate(over="ignore", invalid="ignore"):
-            return np.maximum(constant + step * (linear + step * square), 0.0)
+            return np.maximum(constant + step * (linear + step * square), 0.0)  # ‖Gᵀa + s ξᵀa‖²
 
     def move(self, step: float) -> float:
         """Take the step; return the relative change of G."""
@@ -133,8 +133,8 @@ class ConjugateWalk(FlatWalk):
         D, slope, last = self.rows.dot(xi), size, self._last
         self._last = gradient, size
         if last is not None:
-            gain = size - float(np.sum(turned * last[0]))
-            memory = max(gain, 0.0) / max(last[1], 1e-300)
+            gain = size - float(np.sum(turned * last[0]))  # Polak and Ribière
+            memory = max(gain, 0.0) / max(last[1], 1e-300)  # never negative: else it begins again
             bent = xi + memory * self._xi
             slope_bent = -float(np.sum(gradient * bent))
             if memory > 0.0 and slope_bent > 0.0:
@@ -180,24 +180,25 @@ class PolarWalk:
         lam, U, R, Q = self.lam, self.U, self.R, self._Q
         weighted = weights[:, None] * Q
         inner = Q.T @ weighted  # UᵀMU
-        form = R.T @ (0.5 * (inner + inner.T)) @ R
+        form = R.T @ (0.5 * (inner + inner.T)) @ R  # RᵀUᵀMUR, with Rᵀ where Eq. (21) prints R
         self._omega, self._V = np.linalg.eigh((1.0 - lam) * form)
-        slope = (1.0 - lam) * float(np.sum(form**2))
+        slope = (1.0 - lam) * float(np.sum(form**2))  # (1 - λ)² ‖form‖² over 1 - λ
         self._xi = None
         if lam > 0.0 and U.shape[0] > U.shape[1]:
             MU = self.rows.transposed_dot(weighted)
-            out = (MU - U @ (U.T @ MU)) @ (R @ R.T)
+            out = (MU - U @ (U.T @ MU)) @ (R @ R.T)  # (I - UUᵀ) M U RRᵀ of Eq. (21)
             out -= U @ (U.T @ out)  # twice is enough: Uᵀξ = 0 is what the factor T rests on
             self._xi = -2.0 * lam * out
             self._D = self.rows.dot(self._xi)
             self._gram = self._xi.T @ self._xi
-            slope += 4.0 * lam * float(np.sum(out**2))
+            slope += 4.0 * lam * float(np.sum(out**2))  # 4λ² ‖·‖² over λ
         self.max_step = self._largest_step()
         return slope
 
     def _largest_step(self) -> float:
         top = float(self._omega[-1])
         if self._first_order:
+            # Else 1 - sω is negative and W no longer positive
             return 0.99 / top if top > 0.0 else np.inf
         size = max(top, -float(self._omega[0]))
         return 2.0 * _LARGEST_EXPONENT / size if size > 0.0 else np.inf
@@ -206,6 +207,7 @@ class PolarWalk:
         if self._first_order:  # Eq. (14), with its sign corrected: W - sWMW
             stretch = np.sqrt(np.maximum(1.0 - step * self._omega, 0.0))
         else:
+            # exp(-½ (1 - λ) s form): Eqs. (19) and (21)
             stretch = np.exp(-0.5 * step * self._omega)
         return self.R @ ((self._V * stretch) @ self._V.T)
 
@@ -236,6 +238,7 @@ class PolarWalk:
         if self._xi is not None and self._moves % _REFRESH == 0:
             self._Q = self.rows.dot(self.U)
         sizes = float(np.sum(before**2)), float(np.sum(root**2))
+        # Section 7.5's ‖G_t+1 - G_t‖, after the best rotation
         aligned = np.linalg.svd(before.T @ across @ root, compute_uv=False).sum()
         gap = max(sizes[0] + sizes[1] - 2.0 * float(aligned), 0.0)
         return float(np.sqrt(gap / max(sizes[0], 1e-300)))
@@ -280,7 +283,9 @@ class LogWalk:
         """Take the direction; return minus the slope of the cost along it."""
         logs, V = self._logs, self._V
         M = V.T @ ((self._A.T * weights) @ self._A) @ V
+        # The Fréchet derivative, which Section 5.3's gradient lacks
         derivative = divided_exponentials(logs) * M  # D exp(S)[M] in the basis of S
+        # Mirror: Section 5.3's update, which is no gradient of its cost
         direction = M if self._mirror else derivative
         self._direction = -V @ direction @ V.T
         size = float(np.linalg.norm(direction, 2))

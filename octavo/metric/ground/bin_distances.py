@@ -53,7 +53,7 @@ def _log_ratios(R: Floats, name: str) -> Floats:
             "one. Add a small count to every bin first."
         )
     logs = np.log(R)
-    return logs - logs.mean(axis=1, keepdims=True)
+    return logs - logs.mean(axis=1, keepdims=True)  # centred log ratios
 
 
 def _perturbed(R: Floats, lam: Floats, name: str) -> Floats:
@@ -116,7 +116,7 @@ def simplex_distance(R, S=None, kind="tv", *, lam=None):
     if kind == "l2":
         return cdist(R, S)
     if kind == "hellinger":
-        return cdist(np.sqrt(R), np.sqrt(S))
+        return cdist(np.sqrt(R), np.sqrt(S))  # √(Σ (√r - √c)²)
     if kind == "aitchison":
         return cdist(_log_ratios(R, "R"), _log_ratios(S, "S"))
     if kind == "lebanon":

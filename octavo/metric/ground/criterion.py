@@ -72,8 +72,9 @@ def count_neighbors(values: Floats, pairs: Indices, k: int, ties: Floats) -> Ind
     order = np.lexsort((ties, both, anchors))
     sorted_anchors = anchors[order]
     starts = np.searchsorted(sorted_anchors, sorted_anchors)
+    # N_ik± of Section 3.3, both ways round
     chosen = order[np.arange(2 * n_pairs) - starts < k] % max(n_pairs, 1)
-    return np.bincount(chosen, minlength=n_pairs)
+    return np.bincount(chosen, minlength=n_pairs)  # twice where each is near the other
 
 
 class Side:
@@ -103,18 +104,19 @@ class Side:
         all_of_them = everything or self.candidates is None or self.age % REFRESH == 0
         kept = np.arange(len(self.rows)) if all_of_them else self.kept
         self.age += 1
-        values = self.transports.solve(M, self.rows[kept])
+        values = self.transports.solve(M, self.rows[kept])  # z* of Algorithm 1
         ties = self.ties.reshape(2, -1)[:, kept].ravel()
         counts = count_neighbors(values, self.pairs[kept], self.k, ties)
         if self.candidates is not None and all_of_them:
             near = count_neighbors(values, self.pairs, max(self.candidates, self.k), ties)
             self.kept = np.flatnonzero(near)
         chosen = np.flatnonzero(counts)
+        # ω once for each of the two that count the pair
         weights = counts[chosen] * self.omega[kept[chosen]]
-        G = self.transports.plans(self.rows[kept[chosen]], weights)
+        G = self.transports.plans(self.rows[kept[chosen]], weights)  # G of Algorithm 1
         G = 0.5 * (G + G.T)
         np.fill_diagonal(G, 0.0)
-        return float(weights @ values[chosen]), G
+        return float(weights @ values[chosen]), G  # z of Algorithm 1, and γ as a symmetric matrix
 
 
 @checked
@@ -162,4 +164,4 @@ def ground_metric_criterion(M, R, y, k=3):
     ties = np.arange(2.0 * len(told.pairs))
     sides = [Side(layer, rows, told.omega, int(k), ties) for rows in (told.alike, told.unlike)]
     (up, g_up), (down, g_down) = (side.evaluate(M) for side in sides)
-    return up + down, g_up + g_down
+    return up + down, g_up + g_down  # Eq. (7)

@@ -79,8 +79,8 @@ def minimize_majorant(
     start, best, best_value, values, stop = M, M, np.inf, [], False
     bests: list[float] = []
     for q in range(schedule.max_inner):
-        z_unlike, g_unlike = unlike.evaluate(M)
-        value = z_unlike + z_alike + float(np.sum(g_alike * (M - start)))
+        z_unlike, g_unlike = unlike.evaluate(M)  # γ₋ and z₋
+        value = z_unlike + z_alike + float(np.sum(g_alike * (M - start)))  # z_q of Algorithm 2
         values.append(value)
         if value < best_value:
             best, best_value = M, value
@@ -92,6 +92,7 @@ def minimize_majorant(
             gain = bests[q - LOOK_BACK] - best_value
             if gain <= schedule.inner_tol * abs(best_value):
                 break
+        # t₀/√(q + 1): print divides by √q, which is zero at first
         length = unit * schedule.step / np.sqrt(q + 1.0)
         M = project(M, -length * 2.0 * (g_alike + g_unlike))  # γ is upper plus lower
     return best, values, stop
@@ -113,7 +114,7 @@ def descend(
     project = _Projector(len(M))
     objectives, history, n_iter, converged = [], [], 0, False
     for p in range(schedule.max_outer):
-        z_alike, g_alike = alike.evaluate(M, everything=True)
+        z_alike, g_alike = alike.evaluate(M, everything=True)  # z₊ and γ₊ of Algorithm 2
         best, values, stop = minimize_majorant(
             M, unlike, z_alike, g_alike, schedule, unit, project, on_step
         )
@@ -123,6 +124,7 @@ def descend(
         M = best
         if stop:
             break
+        # Too little progress of the outer loop
         if p and objectives[-2] - objectives[-1] <= schedule.outer_tol * abs(objectives[-1]):
             converged = True
             break

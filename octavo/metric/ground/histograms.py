@@ -46,7 +46,7 @@ def as_histograms(R: Any, name: str = "R", *, normalize: bool = False) -> Floats
     if empty.size:
         raise ValueError(f"Row {empty[0]} of {name} is all zero; a histogram has mass somewhere.")
     if normalize:
-        rows /= top[:, None]
+        rows /= top[:, None]  # so that sums of huge entries are finite
     sums = rows.sum(axis=1)
     off = np.flatnonzero(~(np.abs(sums - 1.0) <= SUM_TOLERANCE))
     if off.size and not normalize:

@@ -66,7 +66,7 @@ def _violated(M: Floats, tol: float, most: int) -> Floats:
     """Return triangles (i, j, k) with m_ij > m_ik + m_kj, the worst first."""
     found = []
     for k in range(len(M)):
-        excess = M - M[:, [k]] - M[[k], :]
+        excess = M - M[:, [k]] - M[[k], :]  # m_ij - m_ik - m_kj
         i, j = np.nonzero(np.triu(excess > tol, 1))
         found.append(np.column_stack([excess[i, j], i, j, np.full(i.size, k)]))
     rows = np.concatenate(found)
@@ -92,11 +92,11 @@ def _linear_program(
     position[upper] = np.arange(e)
     position = position + position.T
     h, w = H[upper], W[upper]
-    n_bounds = e if norm == "l1" else 1
+    n_bounds = e if norm == "l1" else 1  # one bound for each |m - h|, or one for the largest
     spread = sp.eye_array(e) if norm == "l1" else sp.csr_array(np.ones((e, 1)))
     scaled = sp.diags_array(w)
     sides = sp.vstack([sp.hstack([scaled, -spread]), sp.hstack([-scaled, -spread])])
-    right = np.concatenate([w * h, -w * h])
+    right = np.concatenate([w * h, -w * h])  # w (m - h) and w (h - m) lie below their bound
     cost = np.concatenate([np.zeros(e), np.ones(n_bounds)])
     equal: dict[str, Any] = {}
     if half is not None:
@@ -117,6 +117,7 @@ def _linear_program(
         broken = _violated(M, tol, 10 * e)
         clean = not len(broken)
         if not clean:
+            # 3 C(d, 3) inequalities would be too many at once
             rows = sp.vstack([rows, _triangle_rows(broken, position, e + n_bounds)])
             seen += len(broken)
     return M, value, n_rounds, clean
@@ -134,9 +135,10 @@ def _nearest_in_other_norm(
     M, value, n_rounds, clean = rounds
     M = shortest_paths(np.maximum(M, 0.0))
     if half is not None and M.any():
-        M *= half / M[upper].sum()
+        M *= half / M[upper].sum()  # paths have shortened some sides
     terms = W[upper] * np.abs(M[upper] - H[upper] / scale)
     objective = float(terms.sum() if norm == "l1" else terms.max())
+    # The program without the rest of the triangles is a bound
     gap = max(objective - value, 0.0) * scale
     return M * scale, NearnessInfo(objective * scale, gap, n_rounds, clean, None)
 

@@ -19,13 +19,14 @@ from octavo.metric.ground.histograms import as_ground_metric, uniform_metric
 def representative_tables(R: Floats, told: Comparisons, k: int, ties: Floats) -> Floats:
     """Return Ξ_k: independence tables r_i r_jᵀ of neighbours in total variation, weighted by ω."""
     i, j = told.pairs.T
+    # Algorithm 3: the total variation but for a factor
     variation = squareform(pdist(R, "cityblock"), checks=False)[i, j]
     n_pairs, Xi = len(told.pairs), np.zeros((R.shape[1], R.shape[1]))
     for rows in (told.alike, told.unlike):
         both = np.concatenate([rows, rows + n_pairs])
         counts = count_neighbors(variation[rows], told.pairs[rows], k, ties[both])
         weights = counts * told.omega[rows]
-        Xi += R[i[rows]].T @ (weights[:, None] * R[j[rows]])
+        Xi += R[i[rows]].T @ (weights[:, None] * R[j[rows]])  # Algorithm 3: ω r_i r_jᵀ
     Xi = 0.5 * (Xi + Xi.T)
     np.fill_diagonal(Xi, 0.0)
     return Xi
@@ -34,6 +35,7 @@ def representative_tables(R: Floats, told: Comparisons, k: int, ties: Floats) ->
 def independence_metric(R: Floats, told: Comparisons, k: int, ties: Floats) -> Floats:
     """Return the projection of -Ξ onto the cone with sum one, Eq. (8); M₁ where that is zero."""
     Xi = representative_tables(R, told, k, ties)
+    # Eq. (9) with H = -λ/2 Ξ, whose λ only scales
     M = project_metric_cone(-Xi, tol=1e-7, max_sweeps=1000).M
     top = float(M.max(initial=0.0))
     if not top > 1e-12 * float(np.abs(Xi).max(initial=0.0)):
@@ -57,4 +59,4 @@ def start_metric(
             raise ValueError("init must have a positive entry; it is all zero.")
         M = project_metric_cone(given / top, tol=1e-9).M
         M = M / M.sum()
-    return blend * M + (1.0 - blend) * uniform_metric(d)
+    return blend * M + (1.0 - blend) * uniform_metric(d)  # Algorithm 3, the last line

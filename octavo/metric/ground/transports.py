@@ -119,9 +119,10 @@ class PotTransports:
             r, c = self.R[self.pairs[row, 0]], self.S[self.pairs[row, 1]]
             i, j = np.flatnonzero(r), np.flatnonzero(c)
             cost = np.ascontiguousarray(M[np.ix_(i, j)])
+            # Problem (4), on the support
             plan = self.ot.emd(r[i] / r[i].sum(), c[j] / c[j].sum(), cost)
             self.held[int(row)] = (i, j, plan)
-            values[t] = np.sum(plan * cost)
+            values[t] = np.sum(plan * cost)  # G_ij of Section 3
         return values
 
     def plans(self, rows: Indices, weights: Floats) -> Floats:
@@ -129,7 +130,7 @@ class PotTransports:
         G = np.zeros((self.R.shape[1], self.R.shape[1]))
         for row, weight in zip(rows, weights, strict=True):
             i, j, plan = self.held[int(row)]
-            G[np.ix_(i, j)] += weight * plan
+            G[np.ix_(i, j)] += weight * plan  # the supergradient of Section 2.4
         return G
 
 
@@ -156,7 +157,7 @@ class EntropicTransports:
         return one, two
 
     def _epsilon(self, M: Floats) -> float:
-        return float(self.reg * M.mean())
+        return float(self.reg * M.mean())  # in units of the metric, which is learned
 
     def solve(self, M: Floats, rows: Indices) -> Floats:
         """Return the smoothed values; `costs` holds what the plans cost without the smoothing."""

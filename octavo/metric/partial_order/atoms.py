@@ -101,11 +101,12 @@ def solve_atoms(
     atoms.take(program.split(W), above=0.0)
     for round_ in range(1, left + 1):
         k = round_
+        # Directions whose dual constraint is broken
         joined = atoms.take(program.split(-program.adjoint(priced)), above=1.0 + 1e-9)
         if not atoms.places or (round_ > 1 and not joined):
             break
         columns = DiagonalProgram(atoms.table(), program.compared, program.beta)
-        weights, priced = restricted_program(
+        weights, priced = restricted_program(  # the program over w alone is linear
             columns.columns(np.arange(columns.size)), program.slope
         )
         trial, value = program.stretched(atoms.matrix(weights))

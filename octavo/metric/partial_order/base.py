@@ -125,7 +125,7 @@ class BasePOE(TransformerMixin, CallbackSupportMixin, SoundEstimator):
 
     def _stacked(self, tables: list[Floats]) -> Floats:
         """Return g(x) = (N^p K^p_x)_p, Eq. (9)."""
-        parts = [table @ M for table, M in zip(tables, self._maps, strict=True)]
+        parts = [table @ M for table, M in zip(tables, self._maps, strict=True)]  # N^p K^p_x
         stacked = np.hstack(parts)
         return stacked if stacked.shape[1] else np.zeros((len(tables[0]), 1))
 

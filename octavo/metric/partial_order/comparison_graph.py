@@ -126,6 +126,7 @@ class ComparisonGraph:
         answers = _weights_of(weights, len(rows))
         self.n_items = int(rows.max()) + 1 if n_items is None else int(n_items)
         self.pairs, closer, farther = distinct_pairs(rows)
+        # Vertices are unordered pairs: with ordered ones, cycles through (j, i) would be missed.
         codes, first, answered = np.unique(
             closer * len(self.pairs) + farther, return_index=True, return_inverse=True
         )
@@ -159,6 +160,7 @@ class ComparisonGraph:
         order = np.argsort(ahead)
         place = np.minimum(np.searchsorted(ahead[order], back), max(len(order) - 1, 0))
         partner = order[place]
+        # Both directions, each found once
         found = np.flatnonzero((ahead[partner] == back) & (np.arange(len(ahead)) < partner))
         return np.column_stack([found, partner[found]])
 
@@ -195,7 +197,7 @@ class ComparisonGraph:
         """
         kept = np.ones(len(self), dtype=np.bool_)
         one, other = self._opposites().T
-        kept[one] = majority & (self.weights[one] > self.weights[other])
+        kept[one] = majority & (self.weights[one] > self.weights[other])  # footnote 3
         kept[other] = majority & (self.weights[other] > self.weights[one])
         return self._subset(kept)
 
@@ -224,7 +226,7 @@ class ComparisonGraph:
         if method == "berger_shor":
             half = larger_sides(n, self.tails, self.heads, self.weights, rng.permutation(n))
             order = np.concatenate([order[half[order]], order[~half[order]]])
-        return self._subset(acyclic_subset(n, self.tails, self.heads, order))
+        return self._subset(acyclic_subset(n, self.tails, self.heads, order))  # Algorithm 1
 
     def _require_acyclic(self, what: str) -> None:
         labels = strong_components(len(self.pairs), self.tails, self.heads)
@@ -244,6 +246,7 @@ class ComparisonGraph:
             The smallest graph with the same closure.
         """
         self._require_acyclic("The transitive reduction")
+        # Section 2.2
         return self._subset(~redundant_edges(len(self.pairs), self.tails, self.heads))
 
     def closure(self) -> ComparisonGraph:

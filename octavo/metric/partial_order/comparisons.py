@@ -92,6 +92,7 @@ class PairList(NamedTuple):
 
 def distinct_pairs(comparisons: Indices) -> PairList:
     """Return the pairs that comparisons name, each once whatever the order of its items."""
+    # {i, j} and {j, i} are one
     left, right = np.sort(comparisons[:, :2], axis=1), np.sort(comparisons[:, 2:], axis=1)
     both = np.concatenate([left, right])
     span = int(both.max()) + 1

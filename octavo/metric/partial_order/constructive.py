@@ -64,9 +64,9 @@ def partial_order_embedding(n: int, C: ArrayLike) -> Floats:
     squared = np.ones((n, n))  # Algorithm 5
     np.fill_diagonal(squared, 0.0)
     i, j = pairs.T
-    squared[i, j] = squared[j, i] = 1.0 + levels
+    squared[i, j] = squared[j, i] = 1.0 + levels  # max + 1 along the topological order
     mean = squared.mean(axis=0)
-    A = -0.5 * (squared - mean - mean[:, None] + mean.mean())
+    A = -0.5 * (squared - mean - mean[:, None] + mean.mean())  # -½ H Δ H
     basis = helmert(n).T  # of what is orthogonal to the constant vector, which moves no distance
     values, vectors = np.linalg.eigh(basis.T @ A @ basis)
     # Paper: A - λ_n(A) I, where λ_n ≤ 0 because the constant vector has the eigenvalue 0.

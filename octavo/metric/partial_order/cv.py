@@ -152,6 +152,7 @@ class MultipleKernelPOECV(MultipleKernelPOE):
         self.betas_ = self._candidates()
         views = self._views(X)
         rows = check_comparisons(C, len(views[0].table))
+        # Before any cleaning
         n_held = min(max(round(self.validation_fraction * len(rows)), 1), len(rows) - 1)
         if n_held < 1:
             raise ValueError("At least two comparisons are needed: one is held out, got 1.")

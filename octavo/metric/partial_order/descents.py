@@ -38,7 +38,7 @@ def _nothing() -> None:
 
 def subgradient(program: PairProgram, s: Floats) -> tuple[Floats, Floats]:
     """Return a subgradient of the loss, Aᵀη with its factor β/|C|, and η (Eq. 11)."""
-    eta = np.where(1.0 + s > 0.0, program.slope, 0.0)
+    eta = np.where(1.0 + s > 0.0, program.slope, 0.0)  # β/|C|, which Appendix B's sum leaves out
     return program.adjoint(eta), eta
 
 
@@ -109,8 +109,9 @@ def solve_subgradient(
         on_step()
         if not square > 0.0:
             break
+        # Polyak: (f - f*)/‖∇f‖², with the bound for f*
         step = max(program.value(W, s) - seen.bound, 0.0) / square
-        W = program.shrink(W - step * pull, step)
+        W = program.shrink(W - step * pull, step)  # P(W - α ∇f), the regulariser's step within
     seen.look(W, mean_eta)
     return seen.solution(k, tol)
 
@@ -184,11 +185,12 @@ def solve_fista(
         point, momentum = W, 1.0
         for inner in range(STAGE):
             k += 1
+            # The derivative of the rounded hinge
             eta = program.slope * np.clip((1.0 + program.differences(point)) / corner, 0.0, 1.0)
             new = program.shrink(point - step * program.adjoint(eta), step)
             if float(((point - new) / shape) @ (new - W)) > 0.0:
                 momentum = 1.0  # restart where momentum leads uphill
-            ahead = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * momentum**2))
+            ahead = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * momentum**2))  # Nesterov's momentum
             point, W, momentum = new + ((momentum - 1.0) / ahead) * (new - W), new, ahead
             on_step()
             if (inner + 1) % CHECK == 0 and seen.look(W, eta) <= tol:

@@ -120,8 +120,9 @@ def probability_product_kernel(
     weights = [np.concatenate([w for w, _, _ in side]) for side in (rows, columns)]
     means = [np.concatenate([m for _, m, _ in side]) for side in (rows, columns)]
     covars = [np.concatenate([c for _, _, c in side]) for side in (rows, columns)]
+    # Each component against each
     products = np.exp(log_product_kernel(means[0], covars[0], means[1], covars[1], power))
-    products *= np.outer(weights[0] ** power, weights[1] ** power)
+    products *= np.outer(weights[0] ** power, weights[1] ** power)  # exact for power 1 alone
     starts = [np.cumsum([0, *(len(w) for w, _, _ in side)])[:-1] for side in (rows, columns)]
     return np.add.reduceat(np.add.reduceat(products, starts[0], axis=0), starts[1], axis=1)
 
@@ -192,9 +193,10 @@ def cooccurrence_kernel(links: ArrayLike) -> Floats:
     table = check_array(links, accept_sparse="csr", dtype=np.float64, input_name="links")
     seen = sp.csr_array(table)
     seen.sum_duplicates()
-    seen.data = (seen.data != 0.0).astype(np.float64)
+    seen.data = (seen.data != 0.0).astype(np.float64)  # whether, not how often
     K = np.asarray((seen @ seen.T).toarray())
     own = np.diagonal(K).copy()
+    # Shared users over √(a b)
     K = K / np.sqrt(np.outer(np.maximum(own, 1.0), np.maximum(own, 1.0)))
     np.fill_diagonal(K, 1.0)
     return K

@@ -38,7 +38,7 @@ def restricted_program(A: Floats, slope: float) -> tuple[Floats, Floats]:
     )
     if found.x is None or found.status != 0:
         raise ValueError(f"The linear program could not be solved: {found.message}")
-    weights = np.maximum(-slope * found.ineqlin.marginals, 0.0)
+    weights = np.maximum(-slope * found.ineqlin.marginals, 0.0)  # the dual's dual: the weights
     return weights, slope * np.clip(found.x, 0.0, 1.0)
 
 

@@ -270,6 +270,7 @@ class MultipleKernelPOE(BasePOE):
             name = f"Kernel {place}"
             check_gram(K, definite=False, name=name)
             own = float(np.diagonal(K).mean())
+            # One scale for kernels of any unit
             scales.append(unit_scale(own, name) if self.normalize else 1.0)
         self.scales_ = np.array(scales)
         ready = [0.5 * scale * (K + K.T) for scale, K in zip(self.scales_, grams, strict=True)]
@@ -298,6 +299,7 @@ class MultipleKernelPOE(BasePOE):
                 kernel.block(view, seen)
                 for kernel, view, seen in zip(self.kernels_, views, self._tables_seen, strict=True)
             ]
+        # By the scales of training
         blocks = [scale * K for scale, K in zip(self.scales_, views, strict=True)]
         return [np.sum(blocks, axis=0)] if self.combine == "sum" else blocks
 

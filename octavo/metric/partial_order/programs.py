@@ -87,6 +87,7 @@ class PairProgram:
     def differences(self, W: Floats) -> Floats:
         """Return s = A W: how much closer the closer pair is, negative where it is."""
         distances = self.pair_distances(W)
+        # s + 1 > 0 is a violated margin of Eq. (11)
         return distances[self.compared.closer] - distances[self.compared.farther]
 
     def adjoint(self, eta: Floats) -> Floats:
@@ -97,12 +98,13 @@ class PairProgram:
         i, j = self.compared.pairs.T
         half = sp.csr_array((weight, (i, j)), shape=(self.n_items, self.n_items))
         degree = np.bincount(i, weight, self.n_items) + np.bincount(j, weight, self.n_items)
+        # E = (e_i - e_j)(e_i - e_j)ᵀ, summed up
         return self.pull_back(sp.csr_array(sp.diags_array(degree) - half - half.T))
 
     def value(self, W: Floats, s: Floats | None = None) -> float:
         """Return the objective."""
         s = self.differences(W) if s is None else s
-        return self.trace(W) + self.slope * float(np.maximum(1.0 + s, 0.0).sum())
+        return self.trace(W) + self.slope * float(np.maximum(1.0 + s, 0.0).sum())  # Algorithm 4
 
     def stretched(self, W: Floats) -> tuple[Floats, float]:
         """Return the best multiple of a feasible W, and its objective."""
@@ -117,16 +119,17 @@ class PairProgram:
         first = trace + self.slope * float(s.sum())
         if first >= 0.0:
             return np.zeros_like(W), self.beta
+        # Where the slope in α changes its sign
         best = float(ends[order[int(np.argmax(slopes >= 0.0))]])
         return best * W, self.value(best * W, best * s)
 
     def bound(self, eta: Floats) -> tuple[Floats, float]:
         """Return multipliers scaled to feasibility, and the lower bound that they prove."""
         eta = np.clip(eta, 0.0, self.slope)
-        low = self.lowest(self.adjoint(eta))
+        low = self.lowest(self.adjoint(eta))  # K^p + K^p (Σ η (E_ij - E_kl)) K^p ⪰ 0, in factors
         if low < -1.0:
-            eta = eta / -low
-        return eta, float(eta.sum())
+            eta = eta / -low  # η is scaled until it is feasible
+        return eta, float(eta.sum())  # Σ η, the dual's value
 
 
 class FullProgram(PairProgram):
@@ -168,7 +171,7 @@ class FullProgram(PairProgram):
                 inner += (factor @ M) @ factor.T
         i, j = self.compared.pairs.T
         own = np.diagonal(inner)
-        return own[i] + own[j] - inner[i, j] - inner[j, i]
+        return own[i] + own[j] - inner[i, j] - inner[j, i]  # Eq. (10)
 
     def pull_back(self, M: Any) -> Floats:
         """Return ΨᵀMΨ of every view."""
@@ -180,7 +183,7 @@ class FullProgram(PairProgram):
         for M, out in zip(self.split(V), self.split(shrunk), strict=True):
             if np.trace(M) <= 0.0 and np.linalg.norm(M) <= step:
                 continue
-            values, vectors = _above(M, step)
+            values, vectors = _above(M, step)  # the projection of Appendix B
             if len(values):
                 root = vectors * np.sqrt(values - step)
                 np.matmul(root, root.T, out=out)
@@ -249,7 +252,7 @@ class DiagonalProgram(PairProgram):
 
     def shrink(self, V: Floats, step: float) -> Floats:
         """Return V - step, negative entries set to zero."""
-        return np.maximum(V - step, 0.0)
+        return np.maximum(V - step, 0.0)  # Section 4.4
 
     def trace(self, W: Floats) -> float:
         """Return the sum of the weights."""

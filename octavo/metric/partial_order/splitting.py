@@ -129,7 +129,7 @@ def solve_admm(
     if not square > 0.0:  # no comparison can be moved: W = 0
         eta, bound = program.bound(np.full(program.n_comparisons, program.slope))
         return Solution(np.zeros(program.size), program.beta, program.beta - bound, eta, 0, True)
-    theta = BALANCE_OF_BLOCKS / float(np.sqrt(square))
+    theta = BALANCE_OF_BLOCKS / float(np.sqrt(square))  # W and s in like units
     solve = _graph_solver(program, theta, tol)
     best_W, best = np.zeros(program.size), program.beta
     eta, bound = program.bound(
@@ -146,14 +146,14 @@ def solve_admm(
     U, v = np.zeros_like(W), -eta / (theta * rho)
     k = patience = 0
     for k in range(1, max_iter + 1):
-        W = program.shrink(Z - U, 1.0 / rho)
+        W = program.shrink(Z - U, 1.0 / rho)  # projection, with the trace as part of it
         point = y - v
         # Proximal map of the hinge with its corner at -θ, slope β/(|C|θρ).
         pull = np.clip(point + theta, 0.0, program.slope / (theta * rho))
         s = point - pull
         mixed_W, mixed_s = RELAX * W + (1.0 - RELAX) * Z, RELAX * s + (1.0 - RELAX) * y
         right_W, right_s = mixed_W + U, mixed_s + v
-        q = solve(right_s - theta * program.differences(right_W))
+        q = solve(right_s - theta * program.differences(right_W))  # onto {s = θ A W}
         Z_next, y_next = right_W + theta * program.adjoint(q), right_s - q
         U, v = right_W - Z_next, right_s - y_next
         primal = np.sqrt(np.sum((W - Z_next) ** 2) + np.sum((s - y_next) ** 2))
@@ -164,7 +164,7 @@ def solve_admm(
             trial, value = program.stretched(W)
             if value < best:
                 best_W, best = trial, value
-            eta, low = program.bound(theta * rho * pull)
+            eta, low = program.bound(theta * rho * pull)  # multipliers of the hinges, for the bound
             if low > bound:
                 best_eta, bound = eta, low
             if best - bound <= tol * best:

@@ -93,7 +93,7 @@ def gram_view(K: Floats, structure: str, name: str) -> View:
         own = np.diagonal(K)
         usable = own > CUT * max(float(own.max(initial=0.0)), 0.0)
         scales = np.where(usable, 1.0 / np.sqrt(np.where(usable, own, 1.0)), 0.0)
-        return View(K, K * scales, scales)
+        return View(K, K * scales, scales)  # K's columns, divided by √K_tt: tr becomes Σ w
     values, vectors = eigh(K)
     top = float(values[-1])
     if values[0] < -1e-8 * max(top, 0.0) * len(K):
@@ -105,6 +105,7 @@ def gram_view(K: Floats, structure: str, name: str) -> View:
         )
     kept = values > CUT * top if top > 0.0 else np.zeros(len(values), dtype=np.bool_)
     roots = np.sqrt(values[kept])
+    # Ψ with ΨΨᵀ = K, and Ψ's inverse on its range
     return View(K, vectors[:, kept] * roots, vectors[:, kept] / roots)
 
 
@@ -163,7 +164,7 @@ def projections(
         for view, M in zip(views, program.split(weights), strict=True):
             values, vectors = eigh(0.5 * (M + M.T)) if len(M) else (np.zeros(0), np.zeros((0, 0)))
             kept = values > RANK * max(top, float(values.max(initial=0.0)))
-            root = (vectors[:, kept] * np.sqrt(values[kept]))[:, ::-1]
+            root = (vectors[:, kept] * np.sqrt(values[kept]))[:, ::-1]  # Λ^½ Vᵀ of Section 3.2
             maps.append(upright(view.back @ root))
             traces.append(float(np.trace(M)))
         return maps, np.array(traces)

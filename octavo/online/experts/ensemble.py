@@ -202,7 +202,7 @@ class _ExpertEnsemble(CallbackSupportMixin, SoundEstimator, BaseComposition):
             raise ValueError(
                 f"The loss must return an array of shape {said.shape[:2]}, got {losses.shape}."
             )
-        awake = ~np.isnan(losses)
+        awake = ~np.isnan(losses)  # who says nothing sleeps in this round
         heard = awake.any(axis=1)
         if self.experts is None and not heard.all():
             raise ValueError(f"No expert says anything in row {int(np.argmin(heard))}.")
@@ -272,7 +272,7 @@ class _ExpertEnsemble(CallbackSupportMixin, SoundEstimator, BaseComposition):
         if silent.all(axis=1).any():
             first = int(np.argmax(silent.all(axis=1)))
             raise ValueError(f"No expert says anything about row {first}.")
-        weights = np.where(silent, 0.0, self.weights_)
+        weights = np.where(silent, 0.0, self.weights_)  # silence has no say
         for row in np.flatnonzero(silent.any(axis=1)):
             played = hasattr(self.strategy_, "_game")
             weights[row] = (

@@ -98,6 +98,7 @@ def safe_eta(n_experts: int, n_rounds: int, loss_range: float = 1.0) -> float:
             "Needs n_experts >= 2, n_rounds >= 1 and a positive finite loss_range, got "
             f"{n_experts}, {n_rounds} and {loss_range}."
         )
+    # Equates the two terms of Eq. (7)
     return math.sqrt(8.0 * math.log(n_experts) / (loss_range**2 * n_rounds))
 
 
@@ -164,12 +165,13 @@ def flipflop_parameters() -> FlipFlopParameters:
     from scipy.optimize import minimize_scalar
 
     def equalising_alpha(phi: float) -> float:
+        # Proof of Corollary 16: the α at which both leading factors of Theorem 15 are equal.
         root = math.sqrt(12 * phi**3 - 16 * phi**2 + 4 * phi + 1)
         return (2 * phi - 1 + root) / (6 * phi - 4)
 
     def factor(phi: float) -> float:
         alpha = equalising_alpha(phi)
-        return phi * alpha / (phi - 1) + 2 * alpha + 1
+        return phi * alpha / (phi - 1) + 2 * alpha + 1  # f of Corollary 16's proof
 
     phi = float(minimize_scalar(factor, bounds=(1.01, 20), options={"xatol": 1e-10}).x)
     return FlipFlopParameters(phi, equalising_alpha(phi), factor(phi))
@@ -254,6 +256,7 @@ class Hedge(ExpertStrategy):
         rule = self._rule(n_experts)
         if prior is None:
             return new_game(rule, n_experts)
+        # w_1 of Eq. (9) as losses before round 1
         return new_game(rule, n_experts, handicap=-np.log(prior) / float(self.eta))
 
     def _bounds(self) -> Callable[[GameTrace], Bounds]:
@@ -457,7 +460,7 @@ class FlipFlop(ExpertStrategy):
         return GameRule(
             FLIPFLOP,
             math.log(n_experts),
-            flip_limit=phi / alpha,
+            flip_limit=phi / alpha,  # `scale` of Figure 2
             flop_limit=alpha,
             drop=self.drop_infinite,
         )
@@ -588,6 +591,7 @@ class VariationMW(ExpertStrategy):
             return
         log_k = math.log(losses.shape[-1])
         variation = float(np.max(largest_leader_variation(losses)))
+        # Hazan and Kale (2008), Theorem 4: η = min(√(ln K / 4 VAR), 1/10).
         self.eta_ = min(math.sqrt(log_k / (4.0 * variation)) if variation > 0 else 0.1, 0.1)
 
     def _rule(self, n_experts: int) -> GameRule:

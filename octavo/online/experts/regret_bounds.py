@@ -36,6 +36,7 @@ def parabola(trace: GameTrace) -> Floats:
     above = np.maximum(trace.highest_loss_ - trace.best_loss_, 0.0)
     below = np.maximum(trace.best_loss_ - trace.lowest_loss_, 0.0)
     total = trace.highest_loss_ - trace.lowest_loss_
+    # 0/0 is zero, as said after Lemma 7
     return np.divide(above * below, total, out=np.zeros_like(total), where=total > 0)
 
 
@@ -60,13 +61,13 @@ def adahedge_bounds(trace: GameTrace) -> Bounds:
     log_k, span = trace.rule.log_k, trace.largest_range_
     below = np.maximum(trace.best_loss_ - trace.lowest_loss_, 0.0)
     above = np.maximum(trace.highest_loss_ - trace.best_loss_, 0.0)
-    short = span * (4.0 / 3.0 * log_k + 2.0)
-    long = span * (16.0 / 3.0 * log_k + 2.0)
+    short = span * (4.0 / 3.0 * log_k + 2.0)  # of Theorem 6
+    long = span * (16.0 / 3.0 * log_k + 2.0)  # of Eq. (15)
     squares = np.cumsum(trace.range_**2, axis=-1)
     return {
         "lemma 3": 2.0 * trace.cumulative_gap_,
         "theorem 6": 2.0 * np.sqrt(trace.cumulative_variance_ * log_k) + short,
-        "theorem 8": 2.0 * np.sqrt(span * parabola(trace) * log_k) + long,
+        "theorem 8": 2.0 * np.sqrt(span * parabola(trace) * log_k) + long,  # Eq. (15)
         "corollary 9, ranges": np.sqrt(squares * log_k) + short,
         "corollary 9, losses": 2.0 * np.sqrt(span * below * log_k) + long,
         "corollary 9, gains": 2.0 * np.sqrt(span * above * log_k) + long,
@@ -78,9 +79,10 @@ def flipflop_bounds(trace: GameTrace, phi: float, alpha: float) -> Bounds:
     span, log_k = trace.largest_range_, trace.rule.log_k
     flip = np.cumsum(np.where(trace.regime_ == FLIP, trace.gap_, 0.0), axis=-1)
     flop = np.cumsum(np.where(trace.regime_ == FLOP, trace.gap_, 0.0), axis=-1)
-    leading = phi * alpha / (phi - 1.0) + 2.0 * alpha + 1.0
-    c1 = phi / (phi - 1.0) + phi / alpha + 2.0
+    leading = phi * alpha / (phi - 1.0) + 2.0 * alpha + 1.0  # f, the factor of Eq. (17)
+    c1 = phi / (phi - 1.0) + phi / alpha + 2.0  # g, the factor of Eq. (18)
     extra = span * (phi / (phi - 1.0) + 2.0)
+    # Theorem 15, second bound, whose leading factor is c1.
     rest = c1 * span * ((c1 + 2.0 / 3.0) * log_k + math.sqrt(log_k) + 1.0) + span
     return {
         "lemma 12, flip": leading * flip + extra,  # Eq. (17)
@@ -105,8 +107,8 @@ def cbms_leading_term(trace: GameTrace) -> Floats:
     """Return the leading term of Eq. (1): 4 √((L* - L⁻)(L⁻ + ST - L*)/T ln K)."""
     rounds = np.arange(1, trace.n_rounds + 1)
     below = np.maximum(trace.best_loss_ - trace.lowest_loss_, 0.0)
-    above = np.maximum(trace.largest_range_ * rounds - below, 0.0)
-    return 4.0 * np.sqrt(below * above / rounds * trace.rule.log_k)
+    above = np.maximum(trace.largest_range_ * rounds - below, 0.0)  # L⁻ + ST - L*
+    return 4.0 * np.sqrt(below * above / rounds * trace.rule.log_k)  # Eq. (1)
 
 
 def cbms_bounds(trace: GameTrace) -> Bounds:

@@ -309,7 +309,7 @@ class ExpertStrategy(SoundEstimator, ABC):
         if not begun:
             self._validate_params()
         if self.gains:
-            rows = -rows
+            rows = -rows  # a gain is a negative loss
         self._check_rule(rows)
         self._check_somebody_plays(rows, awake, np.isinf(self._game.excess) if begun else False)
         if not begun:

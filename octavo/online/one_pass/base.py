@@ -540,6 +540,7 @@ class SecondOrderMixin(_SecondOrderEntries, OnlineClassifierMixin):
             return scores
         variances, share = absorbed
         if self._states[0].covariance.kind == rank_one.FULL:
+            # θ_j σ_j x_j is w_j x_j, and absorbing takes σ_j x_j² of it
             return scores * (1.0 - share * variances)
         lost = np.empty_like(scores)
         weights, covariance = self._weights(), np.atleast_2d(self.covariance_)

@@ -308,6 +308,7 @@ class ALMA(OnlineClassifierMixin, SoundEstimator):
         norm = np.linalg.norm(dual.ravel(), ord=self.p) if self.p != 2 else 0.0
         if norm == 0.0:
             return dual
+        # w = link⁻¹(u), scaled first so that no power overflows
         return np.sign(dual) * norm * (np.abs(dual) / norm) ** (self.p - 1)
 
 

@@ -52,7 +52,7 @@ __all__ = [
     "tune_online",
 ]
 
-_POWERS = tuple(2.0**k for k in range(-4, 5))
+_POWERS = tuple(2.0**k for k in range(-4, 5))  # LIBOL's grid of C
 _PROBABILITIES = tuple(round(0.55 + 0.05 * k, 2) for k in range(9))
 _TENTHS = tuple(round(0.1 * k, 1) for k in range(1, 10))
 
@@ -445,7 +445,7 @@ def tune_online(
 
     for name, values in grid.items():
         counts = [mistakes_of({**chosen, name: value}) for value in values]
-        best = len(counts) - 1 - int(np.argmin(counts[::-1]))
+        best = len(counts) - 1 - int(np.argmin(counts[::-1]))  # of ties the last
         chosen[name] = values[best]
     if not grid:
         mistakes_of({})

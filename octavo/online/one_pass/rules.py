@@ -264,11 +264,12 @@ def dual_score(x, state, f, v, noise):
     if noise == np.inf:
         return f
     if state.covariance.kind == rank_one.FULL:
-        return f * (noise / (noise + v))
+        return f * (noise / (noise + v))  # Σ'x = Σx r/(v + r)
     sigma, total = state.covariance.values, 0.0
     for k in range(x.values.size + (x.bias != 0.0)):
         value = x.bias if k == x.values.size else x.values[k]
         j = streams.coordinate(x, k)
+        # 1 - σ x²/(v + r), without the difference
         kept = (noise + max(v - sigma[j] * value * value, 0.0)) / (noise + v)
         total += state.weights[j] * value * kept
     return total

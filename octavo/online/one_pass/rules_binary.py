@@ -61,7 +61,7 @@ def perceptron(y, x, state):
 def _norm_after(state, estimate):
     """Keep ‖w‖² up to date, from the weights themselves once in a while."""
     state.memory[NORM2] = estimate
-    state.memory[COUNT] += 1.0
+    state.memory[COUNT] += 1.0  # the recursion below drifts with every rounding
     if state.memory[COUNT] % 4096.0 == 0.0:
         total = 0.0
         for k in range(state.weights.size):
@@ -91,10 +91,11 @@ def _romma_step(y, x, state, margin, aggressive):
     gram = s * norm2 - margin * margin  # the determinant of the two constraints
     if not _PARALLEL * s * norm2 < gram < np.inf:
         return False
-    keep = (s * norm2 - margin) / gram
+    keep = (s * norm2 - margin) / gram  # Lagrange multipliers of both constraints, active
     step = norm2 * (1.0 - margin) / gram
     scale_weights(state, keep)
     step_along(x, state, 0, y * step)
+    # ‖keep w + step y x‖²
     _norm_after(state, keep * keep * norm2 + 2.0 * keep * step * margin + step * step * s)
     return True
 
@@ -130,6 +131,7 @@ def _dual_score(x, state, p):
     if p == 2.0 or norm == 0.0:
         return score(x, state)
     total = 0.0
+    # Sum over the row's coordinates of w's link: sign(u) |u|^(p-1) / ‖u‖_p^(p-2).
     n = x.values.size
     for k in range(n + (x.bias != 0.0)):
         z = state.weights[streams.coordinate(x, k)]
@@ -159,25 +161,27 @@ def alma(y, x, state):
     norm = p_norm(x, p)
     f = _dual_score(x, state, p)
     margin = y * f / norm
-    gamma = big_b * np.sqrt(p - 1.0) / np.sqrt(k)
+    gamma = big_b * np.sqrt(p - 1.0) / np.sqrt(k)  # Gentile (2001): γ_k = B √(p - 1) / √k
+    # A margin of (1 - α) γ_k is enough.
     loss = (1.0 - alpha) * gamma - margin
     if loss <= 0.0:
         return margin, 0.0
-    eta = big_c / (np.sqrt(p - 1.0) * np.sqrt(k))
+    eta = big_c / (np.sqrt(p - 1.0) * np.sqrt(k))  # η_k = C / (√(p - 1) √k)
     step = eta * y / norm
     inner = step / state.clock[SCALE]
     power = state.memory[NORM2]  # Σ |z|^p of the unscaled vector
     if p == 2.0:
+        # ‖z + inner x‖², whose z·x is f / scale
         power += inner * (2.0 * f / state.clock[SCALE] + inner * norm * norm)
         step_along(x, state, 0, step)
     else:
-        power -= _local_power(x, state, p)
+        power -= _local_power(x, state, p)  # only the row's coordinates change
         step_along(x, state, 0, step)
         power += _local_power(x, state, p)
     power = max(power, 0.0)
     length = state.clock[SCALE] * power ** (1.0 / p)
     if length > 1.0:
-        scale_weights(state, 1.0 / length)
+        scale_weights(state, 1.0 / length)  # projection to the ball ‖w‖_q ≤ 1
         if state.clock[SCALE] == 1.0:  # the scale was folded into the weights
             power = 0.0
             for j in range(state.weights.size):
@@ -200,7 +204,7 @@ def loss_and_slope(kind, margin, mistake):
         return (1.0 - margin, 1.0) if margin < 1.0 else (0.0, 0.0)
     if kind == LOGISTIC:
         small = np.exp(-abs(margin))
-        loss = np.log1p(small) + max(-margin, 0.0)
+        loss = np.log1p(small) + max(-margin, 0.0)  # ln(1 + e^-m), with no power that overflows
         return loss, (1.0 if margin < 0.0 else small) / (1.0 + small)
     return 0.5 * (1.0 - margin) ** 2, 1.0 - margin
 
@@ -275,6 +279,7 @@ def improved_ellipsoid(y, x, state):
     v = variance(x, state)
     if v <= 0.0:
         return margin, 0.0
+    # c_t+1 = b c_t in every round, mistaken or not
     c = state.parameters[1] * state.parameters[0] ** (state.clock[ROUND] - 1.0)
     # (Σ - c Σg gᵀΣ) / (1 - c) with g = y x/√v: a noise of v (1 - c)/c, then a dilation
     confident_step(x, state, v, y * (1.0 - margin) / v, v * (1.0 - c) / c, 0, -1)
@@ -287,6 +292,7 @@ def improved_ellipsoid(y, x, state):
 def _confidence_noise(alpha, v, phi):
     """Return the r for which Σ - βΣx xᵀΣ has β = αφ/(√u + αφv), √u the new deviation."""
     reach = alpha * v * phi
+    # √u, of the positive root, as a quotient without cancellation
     root_u = 2.0 * v / (reach + np.sqrt(reach * reach + 4.0 * v))
     return root_u / (alpha * phi)
 
@@ -296,7 +302,7 @@ def _confidence_alpha(margin, v, phi):
     """Return the step of CW: the positive root of its KKT conditions."""
     psi = 1.0 + 0.5 * phi * phi
     xi = 1.0 + phi * phi
-    root = np.sqrt(0.25 * margin * margin * phi**4 + v * phi * phi * xi)
+    root = np.sqrt(0.25 * margin * margin * phi**4 + v * phi * phi * xi)  # m²φ⁴/4 + vφ²ξ
     if margin > 0.0:  # the same root, without the difference of two close numbers
         return max(0.0, (v * phi * phi - margin * margin) / (v * (root + margin * psi)))
     return (root - margin * psi) / (v * xi)
@@ -334,11 +340,12 @@ def soft_confidence_weighted_2(y, x, state):
     loss = phi * np.sqrt(v) - margin
     if loss <= 0.0 or v <= 0.0:
         return margin, 0.0
-    n = v + 0.5 / state.parameters[1]
+    n = v + 0.5 / state.parameters[1]  # n = v + 1/(2C)
     phi2 = phi * phi
     if state.parameters[2] == 1.0:
         radicand = 2.0 * v * (phi2 * margin) ** 2 + 4.0 * n * v * phi2 * (n + 2.0 * v * phi)
     else:
+        # φ⁴m²v² + 4nvφ²(n + vφ²)
         radicand = (phi2 * margin * v) ** 2 + 4.0 * n * v * phi2 * (n + v * phi2)
     root = np.sqrt(radicand)
     alpha = (root - margin * (2.0 * n + phi2 * v)) / (2.0 * n * (n + v * phi2))
@@ -357,7 +364,7 @@ def arow(y, x, state):
     if loss > 0.0:
         v = variance(x, state)
         r = state.parameters[0]
-        confident_step(x, state, v, y * loss / (v + r), r, 0, -1)
+        confident_step(x, state, v, y * loss / (v + r), r, 0, -1)  # β (1 - m) with β = 1/(v + r)
     return margin, loss
 
 

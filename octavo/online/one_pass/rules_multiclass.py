@@ -59,7 +59,7 @@ def perceptron_max(y, x, state):
     margin, other = rival(y, x, state)
     if not is_mistake(margin, y, other):
         return margin, 0.0
-    _step_pair(x, state, y, other, 1.0)
+    _step_pair(x, state, y, other, 1.0)  # the release's M: only the best rival is blamed
     return margin, 1.0
 
 
@@ -85,7 +85,7 @@ def perceptron_uniform(y, x, state):
         step_along(x, state, other, -1.0)
     for c in range(state.scores.size):
         if state.scores[c] > state.scores[y]:
-            step_along(x, state, c, -1.0 / above)
+            step_along(x, state, c, -1.0 / above)  # -x/|E|, E the classes above y
     return margin, 1.0
 
 
@@ -103,6 +103,7 @@ def perceptron_proportional(y, x, state):
         step_along(x, state, other, -1.0)
     for c in range(state.scores.size):
         if state.scores[c] > state.scores[y]:
+            # -x (F_k - F_y) / Σ_E (F_l - F_y)
             step_along(x, state, c, -(state.scores[c] - state.scores[y]) / excess)
     return margin, 1.0
 
@@ -138,7 +139,7 @@ def _romma_step(y, other, x, state, margin, aggressive):
     Returns whether there is one. Parameters: 1 for a first step along x in place of x/(2s);
     1 for the release, which never drops the first constraint and scales two classes only.
     """
-    s = 2.0 * squared_norm(x)
+    s = 2.0 * squared_norm(x)  # of y's row less the rival's, as one long vector
     norm2 = state.memory[NORM2]
     release = state.parameters[1] == 1.0
     if norm2 == 0.0:
@@ -154,6 +155,7 @@ def _romma_step(y, other, x, state, margin, aggressive):
     gram = s * norm2 - margin * margin
     if not _PARALLEL * s * norm2 < gram < np.inf:
         return False
+    # The binary step with 2s in place of s; all rows shrink, where the release shrinks two.
     keep = (s * norm2 - margin) / gram
     step = norm2 * (1.0 - margin) / gram
     if release:
@@ -203,7 +205,7 @@ def passive_aggressive(y, x, state):
     margin, other = rival(y, x, state)
     loss = max(0.0, 1.0 - margin)
     if loss > 0.0:
-        _step_pair(x, state, y, other, loss / (2.0 * squared_norm(x)))
+        _step_pair(x, state, y, other, loss / (2.0 * squared_norm(x)))  # τ = ℓ / 2s
     return margin, loss
 
 
@@ -224,7 +226,7 @@ def passive_aggressive_2(y, x, state):
     margin, other = rival(y, x, state)
     loss = max(0.0, 1.0 - margin)
     if loss > 0.0:
-        tau = loss / (2.0 * squared_norm(x) + 0.5 / state.parameters[0])
+        tau = loss / (2.0 * squared_norm(x) + 0.5 / state.parameters[0])  # τ = ℓ / (2s + 1/(2C))
         _step_pair(x, state, y, other, tau)
     return margin, loss
 
@@ -233,6 +235,7 @@ def passive_aggressive_2(y, x, state):
 def _confidence_noise(alpha, v, phi):
     """Return the r for which Σ - βΣx xᵀΣ has β = αφ/(t + αφv), t the new deviation of m."""
     reach = alpha * v * phi
+    # m has variance 2v, hence 8v under the root
     deviation = 4.0 * v / (reach + np.sqrt(reach * reach + 8.0 * v))
     return deviation / (alpha * phi)
 
@@ -262,6 +265,7 @@ def soft_confidence_weighted_1(y, x, state):
     v = variance(x, state)
     phi = state.parameters[0]
     release = state.parameters[2] == 1.0
+    # √(2v): Σ is shared, so the margin adds the variances of two classes
     loss = phi * np.sqrt(v if release else 2.0 * v) - margin
     if loss <= 0.0 or v <= 0.0:
         return margin, 0.0
@@ -281,8 +285,9 @@ def soft_confidence_weighted_2(y, x, state):
     loss = phi * np.sqrt(v if state.parameters[2] == 1.0 else 2.0 * v) - margin
     if loss <= 0.0 or v <= 0.0:
         return margin, 0.0
-    n = 2.0 * v + 0.5 / state.parameters[1]
+    n = 2.0 * v + 0.5 / state.parameters[1]  # n of the binary rule, with variance 2v
     phi2 = phi * phi
+    # φ⁴m²v² + 8nvφ²(n + vφ²)
     root = np.sqrt((phi2 * margin * v) ** 2 + 8.0 * n * v * phi2 * (n + v * phi2))
     alpha = (root - margin * (2.0 * n + phi2 * v)) / (2.0 * n * (n + v * phi2))
     alpha = max(0.0, alpha)

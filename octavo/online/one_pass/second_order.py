@@ -589,6 +589,7 @@ class NAROW(SecondOrderMixin, SoundEstimator):
         variances = self._row_variances(X)
         with np.errstate(divide="ignore"):
             inverse = np.where(variances > 0.0, 1.0 / variances, 0.0)
+        # 1/(v + r_t) with r_t = v/(bv - 1), zero where r_t is infinite
         return variances, inverse * np.maximum(1.0 - inverse / self.b, 0.0)
 
 

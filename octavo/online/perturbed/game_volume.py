@@ -197,6 +197,7 @@ class CombinedGamma:
             if phase > 1000:
                 break
         phase = int(np.searchsorted(self._begins, t, side="right")) - 1
+        # Above every member from some round on, as Eq. (49) needs
         return max(2.0**-phase, self._largest(phase, t))
 
 
@@ -283,15 +284,16 @@ def game_diagnostics(losses: ArrayLike, gamma: Any = "t**-0.5", v0: float = 0.0)
     matrix = checked_losses(losses, ndim=(2,), drop=False)
     if not 0 <= v0 < math.inf:
         raise ValueError(f"v0 must be finite and at least 0, got {v0}.")
-    increments = np.abs(matrix).max(axis=1)
+    increments = np.abs(matrix).max(axis=1)  # Δv_t of Section 2
     volume = v0 + np.cumsum(increments)
     positive = volume > 0
+    # fluc(t), with 0/0 = 0
     fluctuation = np.divide(increments, volume, out=np.zeros_like(volume), where=positive)
     values = gamma_values(gamma, 0, len(matrix))
     t = np.arange(1, len(matrix) + 1)
     with np.errstate(divide="ignore"):
-        powers = -np.log(fluctuation[1:]) / np.log(t[1:])
-    weighted = np.cumsum(np.sqrt(values) * increments)
+        powers = -np.log(fluctuation[1:]) / np.log(t[1:])  # the δ for which fluc(t) = t^-δ
+    weighted = np.cumsum(np.sqrt(values) * increments)  # the sum of Eq. (9)
     return GameDiagnostics(
         volume,
         increments,
@@ -300,6 +302,6 @@ def game_diagnostics(losses: ArrayLike, gamma: Any = "t**-0.5", v0: float = 0.0)
         fluctuation > values,
         float(powers.min(initial=math.inf)) + 0.0,  # no negative zero
         np.cumsum(fluctuation**2),
-        np.cumsum(values**2),
+        np.cumsum(values**2),  # Eq. (38): bounded for Hannan consistency
         np.divide(weighted, volume, out=np.zeros_like(volume), where=positive),
     )

@@ -133,7 +133,9 @@ def prot_constants(n_experts: int, a: float = 10.0, signed: bool = True) -> PROT
     """
     if n_experts < 1 or not 0 < a < math.inf:
         raise ValueError(f"Needs n_experts >= 1 and a > 0, got {n_experts} and {a}.")
+    # Under the root of Eq. (37)
     k = 2.0 * a * math.expm1(4.0 / a) if signed else a * math.expm1(2.0 / a)
+    # A of Section 3, above Eq. (7)
     return PROTConstants(k, k / (a * a * (1.0 + math.log(n_experts))))
 
 
@@ -152,11 +154,13 @@ def bounds_from_volume(
     fluctuation = np.divide(sizes, volume, out=np.zeros_like(sizes), where=volume > 0)
     mu = scale_factors(gamma, n_experts, a, signed)
     start = cost * mu[0] * v0  # what a positive v0 adds to the sum of Lemma 4
+    # Eq. (37)
     theorem = 2.0 * np.sqrt(k * cost) * np.cumsum(np.sqrt(gamma) * sizes, axis=-1) + start
     proven = (fluctuation <= gamma) & (gamma <= limit)  # γ <= A is where Lemma 3 needs α <= 1
     theorem = np.where(np.logical_and.accumulate(proven, axis=-1), theorem, np.inf)
     ratio = (4.0 if signed else 2.0) * fluctuation / mu  # Eq. (26) before γ is put in
     spill = (2.0 if signed else 1.0) * np.expm1(np.minimum(ratio, math.log(2.0)))
+    # Lemma 3's proof before α is put in, and Lemma 4's (1 + ln N) Σ μ_t Δv_t.
     lemmas = np.cumsum((cost * mu + spill) * sizes, axis=-1) + start
     return {"theorem 2": theorem, "lemmas 3 and 4": lemmas}
 
@@ -261,7 +265,8 @@ def polynomial_bound(
     if power <= 0:
         raise ValueError(f"Needs 1 - delta/2 + growth > 0, got {power}.")
     k = prot_constants(n_experts, a, signed).K
-    factor = 2.0 * math.sqrt(k * (1.0 + math.log(n_experts)))
+    factor = 2.0 * math.sqrt(k * (1.0 + math.log(n_experts)))  # Eq. (43)
+    # Σ t^(p - 1) is at most T^p / p where p < 1; Eq. (43) forgets the division.
     return factor * n_rounds**power / min(power, 1.0)
 
 
@@ -305,7 +310,7 @@ def ifpl_losses(
     matrix = checked_losses(losses, ndim=(2,), drop=False)
     values = gamma_values(gamma, 0, len(matrix))
     volume = v0 + np.cumsum(np.abs(matrix).max(axis=1))
-    width = scale_factors(values, matrix.shape[1], a, signed) * volume
+    width = scale_factors(values, matrix.shape[1], a, signed) * volume  # v_t, not v_t-1: Eq. (12)
     with np.errstate(divide="ignore", over="ignore"):
         rates = 1.0 / width  # Eq. (12)
     return (leader_probabilities(np.cumsum(matrix, axis=0), rates) * matrix).sum(axis=1)
@@ -363,6 +368,7 @@ def adversary_prop1(strategy: ExpertStrategy, eps: float, T: int) -> AdversaryGa
         warnings.simplefilter("ignore", UserWarning)  # the jumps are the point
         for t in range(T):
             weights = player.weights()
+            # M_t = 4 v_t-1 / ε, proof of Proposition 1
             losses[t, 0 if weights[0] >= 0.5 else 1] = 4.0 * before / eps
             own[t] = weights @ losses[t]
             player.update(player._sign * losses[t])
@@ -463,7 +469,7 @@ class _PerturbedLeader(ExpertStrategy):
             width *= float(game.memory[VOLUME])
         noise = self._next_perturbation()
         if width > 0.0:
-            return int(np.argmin(score - noise * width))
+            return int(np.argmin(score - noise * width))  # Figure 2
         return int(np.argmax(np.where(score == score.min(), noise, -math.inf)))
 
     def _scales(self, first: int, n_rounds: int) -> Floats:
@@ -486,6 +492,7 @@ def fixed_leader_bounds(trace: GameTrace, epsilon: float | None) -> Bounds:
         return {"adaptive": np.where(valid, bound, np.inf)}
     spread = float(np.sum(1.0 / np.arange(2, n_experts + 1)))
     grown = math.exp(epsilon)
+    # e^ε (L* + (H_N - 1)/ε) - L*
     bound = (grown - 1.0) * trace.best_loss_ + grown * spread / epsilon
     return {"fixed rate": np.where(valid, bound, np.inf)}
 
@@ -562,6 +569,7 @@ class FollowPerturbedLeader(_PerturbedLeader):
             return np.full(n_rounds, 1.0 / float(self.epsilon))
         log_n = math.log(self.n_experts_)
         rounds = np.arange(first + 1.0, first + n_rounds + 1.0)
+        # 1/ε_t with ε_t = √(ln N / 2t)
         return np.sqrt(2.0 * rounds / log_n) if log_n > 0 else np.ones(n_rounds)
 
     def _bounds(self) -> Callable[[GameTrace], Bounds]:

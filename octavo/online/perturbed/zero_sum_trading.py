@@ -94,9 +94,10 @@ def zero_sum_experts(prices: ArrayLike, C: float = 1.0) -> ZeroSumGame:
     if not 0 < C < math.inf:
         raise ValueError(f"C must be positive and finite, got {C}.")
     steps = np.diff(path)
-    first = 2.0 * C * (path[:-1] - path[0])
-    positions = np.stack([first, -first], axis=1)
+    first = 2.0 * C * (path[:-1] - path[0])  # Eq. (46)
+    positions = np.stack([first, -first], axis=1)  # Eq. (47)
     macro = float((path[-1] - path[0]) ** 2)
+    # The two sums of Eq. (45)
     return ZeroSumGame(positions * steps[:, None], positions, macro, float(np.sum(steps**2)))
 
 
@@ -139,7 +140,7 @@ def trade_zero_sum(
         raise ValueError(f"cost must lie in [0, 1), got {cost}.")
     game = zero_sum_experts(path, C)
     player = clone(PROT() if strategy is None else strategy)
-    trace = player.run(player._sign * -game.gains)
+    trace = player.run(player._sign * -game.gains)  # losses are the gains, negated
     position = (trace.weights_ * game.positions).sum(axis=1)
     traded = np.abs(np.diff(position, prepend=0.0)) * np.abs(path[:-1])
     traded[-1] += abs(position[-1] * path[-1])

@@ -132,10 +132,10 @@ def _pair_oracle(winner: Indices, loser: Indices, weight: Floats, n_items: int) 
 
     def oracle(s: Floats) -> Loss:
         margin = s[winner] - s[loser]
-        value = float(share @ np.logaddexp(0.0, -margin))
+        value = float(share @ np.logaddexp(0.0, -margin))  # -log σ(s_w - s_l)
         lost = share / (1.0 + np.exp(np.clip(margin, -700, 700)))  # share · P(the loser wins)
         gradient = sums_at(loser, lost, n_items) - sums_at(winner, lost, n_items)
-        curve = lost * (1.0 - lost / share)
+        curve = lost * (1.0 - lost / share)  # P(1 - P), times the share
         diagonal = sums_at(winner, curve, n_items) + sums_at(loser, curve, n_items)
 
         def product(v: Floats) -> Floats:
@@ -163,7 +163,7 @@ def _luce_pass(starts, level, items, odds, counts, inverses, gradient, diagonal)
         # Backwards: what is still to be chosen at a stage is the rest of the list.
         for t in range(high - 1, low - 1, -1):
             rest += odds[items[t]]
-            counts[t] = rest
+            counts[t] = rest  # what may still be chosen, ties included
         inverse = 0.0
         squares = 0.0
         for t in range(low, high):
@@ -171,6 +171,7 @@ def _luce_pass(starts, level, items, odds, counts, inverses, gradient, diagonal)
             chance = 1.0 / counts[level[t]]
             value -= np.log(chance)
             inverse += chance
+            # Only the items' own part of the gradient: what they were chosen from comes below
             squares += chance * chance
             gradient[items[t]] -= 1.0
             if t + 1 == high or level[t + 1] != level[t]:
@@ -178,6 +179,7 @@ def _luce_pass(starts, level, items, odds, counts, inverses, gradient, diagonal)
                     e = odds[items[u]]
                     inverses[u] = inverse
                     gradient[items[u]] += e * inverse
+                    # Σ_stages p (1 - p), p = e/count
                     diagonal[items[u]] += e * inverse - e * e * squares
     return value
 
@@ -197,6 +199,7 @@ def _luce_product(starts, level, items, odds, counts, inverses, v, moments, out)
             shift += moments[level[t]] / (chance * chance)
             if t + 1 == high or level[t + 1] != level[t]:
                 for u in range(level[t], t + 1):
+                    # p v less p Σ p v, summed over the stages
                     out[items[u]] += odds[items[u]] * (v[items[u]] * inverses[u] - shift)
 
 
@@ -228,6 +231,7 @@ def _luce_oracle(starts: Indices, level: Indices, items: Indices, n_items: int) 
     def oracle(s: Floats) -> Loss:
         gradient, diagonal = np.zeros(n_items), np.zeros(n_items)
         top = float(s.max())
+        # In units of the best, whose log is added below
         odds = np.exp(np.maximum(s - top, -600.0))  # never zero, whatever a step tries
         logs = _luce_pass(starts, level, items, odds, counts, inverses, gradient, diagonal)
         value = share * (logs + items.size * top - float(chosen @ s))

@@ -58,7 +58,7 @@ def expert_report(model: Any) -> list[ExpertOpinion]:
     if hasattr(model, "expert_weights_"):
         W = np.asarray(model.expert_weights_)
         missing = W[:, 0]
-        influence = 0.5 * (W[:, 1] + W[:, 2])
+        influence = 0.5 * (W[:, 1] + W[:, 2])  # w_pos and w_neg: Section 3.7.4
         if getattr(model, "n_components", None) is not None:
             influence = 0.5 * (W[:, 1::3].mean(axis=1) - W[:, 3::3].mean(axis=1))
     elif hasattr(model, "adherence_"):

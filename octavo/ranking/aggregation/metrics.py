@@ -111,7 +111,7 @@ def discounts(n: int, k: int | None = None) -> Floats:
     """
     weight = 1.0 / np.log2(np.arange(2.0, n + 2.0))
     if k is not None:
-        weight[k:] = 0.0
+        weight[k:] = 0.0  # NDCG@k
     return weight
 
 
@@ -139,7 +139,7 @@ def ndcg(grades: Floats, scores: Floats, k: int | None = None) -> float:
     value : float
         Between 0 and 1.
     """
-    gain, weight = np.exp2(grades) - 1.0, discounts(grades.size, k)
+    gain, weight = np.exp2(grades) - 1.0, discounts(grades.size, k)  # 2^l - 1
     ideal = float(weight @ np.sort(gain)[::-1])
     return float(weight @ _in_order(gain, scores)) / ideal if ideal > 0 else 0.0
 
@@ -242,7 +242,7 @@ def mean_average_precision(relevance: Any, scores: Any, *, threshold: float = 1.
         relevant = grades[np.argsort(-s, kind="stable")] >= threshold
         if not relevant.any():
             return 0.0
-        precision = np.cumsum(relevant) / np.arange(1, relevant.size + 1)
+        precision = np.cumsum(relevant) / np.arange(1, relevant.size + 1)  # at each position
         return float(precision[relevant].mean())
 
     return _mean(relevance, scores, one)
@@ -291,7 +291,9 @@ def expected_reciprocal_rank(
         largest = float(max_relevance)
     values = []
     for grades, s in queries:
+        # (2^l - 1)/2^max
         satisfied = (np.exp2(grades[np.argsort(-s, kind="stable")]) - 1.0) / 2.0**largest
+        # The user has read on
         unsatisfied = np.concatenate([[1.0], np.cumprod(1.0 - satisfied)[:-1]])
         terms = unsatisfied * satisfied / np.arange(1, s.size + 1)
         values.append(terms[:k].sum())

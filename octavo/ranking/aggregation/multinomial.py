@@ -83,6 +83,7 @@ def evidence_of(prefs: PairwisePreferences, *, by_expert: bool, pairs: bool) -> 
     who = found.experts if by_expert else np.zeros_like(found.experts)
     # Both directions of a pair share their logit: one signed strength each.
     low, high = np.minimum(found.preferred, found.other), np.maximum(found.preferred, found.other)
+    # Y_ij less Y_ji
     signed = np.where(found.preferred < found.other, found.strengths, -found.strengths)
     key, inverse = np.unique((who.astype(np.int64) * n + low) * n + high, return_inverse=True)
     strengths = sums_at(inverse, signed, key.size)
@@ -106,6 +107,7 @@ def log_normalizer(s: Floats) -> tuple[Floats, Floats, Floats]:
     """
     up, down, span, Z = _exponentials(s)
     value = np.log(Z) + span
+    # p - q is the derivative in Eq. (1)
     return value, up * (down.sum(axis=0) / Z), down * (up.sum(axis=0) / Z)
 
 
@@ -114,6 +116,7 @@ def _exponentials(s: Floats) -> tuple[Floats, Floats, Floats, Floats]:
     top, low = s.max(axis=0), s.min(axis=0)
     up, down = np.exp(s - top), np.exp(low - s)
     # The diagonal's M is at most half of AB, so that little is lost by taking it away.
+    # Σ_{k≠l} e^(s_k - s_l) = AB - M: no pair is enumerated
     Z = up.sum(axis=0) * down.sum(axis=0) - s.shape[0] * np.exp(low - top)
     return up, down, top - low, Z
 
@@ -164,7 +167,7 @@ def fit_scores(
     s = np.zeros(balance.size)
     if total <= 0:
         return s, 0.0, 0
-    d = balance / total
+    d = balance / total  # Σ_j Y_ij - Σ_j Y_ji, per unit of T
 
     def value(s: Floats) -> float:
         return float(log_normalizer(s)[0]) - float(d @ s) + 0.5 * alpha * float(s @ s)
@@ -203,6 +206,7 @@ def _damped_newton(
                 break
             size *= 0.5
         s, here = s - size * step, there
+    # Only differences of scores are determined: their mean is set to zero.
     return s - s.mean(), residual, n_iter
 
 
@@ -269,8 +273,8 @@ class JointLikelihood:
 
 def _without_variances(one: Evidence, s: Floats, theta: Floats) -> tuple[float, Floats, Floats]:
     """Return minus the log-likelihood of Section 2.5 with γ left out, and its gradients."""
-    log_z, p, q = log_normalizer(s[:, None] * theta)
-    slope = one.totals * (p - q) - one.balance
+    log_z, p, q = log_normalizer(s[:, None] * theta)  # logits θ (s_i - s_j)
+    slope = one.totals * (p - q) - one.balance  # Eq. (1), expert by expert
     value = float(one.totals @ log_z - theta @ (s @ one.balance))
     return value, slope @ theta, s @ slope
 
@@ -282,17 +286,18 @@ def _with_variances(
     n = s.size
     soft = np.exp(beta - beta.max())
     soft /= soft.sum()
-    gamma = n * soft
+    gamma = n * soft  # mean 1: (c s, c γ) is the same model
     # What is observed: the pairs.
     width = gamma[one.preferred] + gamma[one.other]
-    logit = (s[one.preferred] - s[one.other]) / width
-    weighted = one.strengths * theta[one.experts]
+    logit = (s[one.preferred] - s[one.other]) / width  # Section 2.4
+    weighted = one.strengths * theta[one.experts]  # Section 2.5
     value = -float(weighted @ logit)
     d_theta = -sums_at(one.experts, one.strengths * logit, theta.size)
     flow, shrink = weighted / width, weighted * logit / width
     d_s = sums_at(one.other, flow, n) - sums_at(one.preferred, flow, n)
     d_gamma = sums_at(one.other, shrink, n) + sums_at(one.preferred, shrink, n)
     # What is expected: all pairs; experts of one adherence have one normaliser.
+    # Where Section 2.5 first prints this sum it has i, j in it; k, l are meant.
     levels, level = np.unique(theta, return_inverse=True)
     totals = np.bincount(level, one.totals, minlength=levels.size)
     for v in np.flatnonzero(totals > 0):
@@ -315,13 +320,14 @@ def _expected(s: Floats, gamma: Floats, theta: float) -> tuple[float, Floats, Fl
         width, logit = _logits(s, gamma, rows)
         itself = np.arange(rows.stop - rows.start), np.arange(rows.start, rows.stop)
         chance = np.exp(theta * logit - top)
-        chance[itself] = 0.0
+        chance[itself] = 0.0  # the sum is over k ≠ l
         mass += float(chance.sum())
         # Both directions of every pair are in the sum, so each row stands for its column too:
         # by s_i they add, with opposite signs of the logit.
         back = np.exp(-theta * logit - top)
         back[itself] = 0.0
-        d_s[rows] = theta * ((chance - back) / width).sum(axis=1)
+        d_s[rows] = theta * ((chance - back) / width).sum(axis=1)  # θ/(γ_i + γ_j), both directions
+        # The logit's own derivative by γ_i
         d_gamma[rows] = -theta * ((chance - back) * logit / width).sum(axis=1)
         d_theta += float((chance * logit).sum())
     return float(np.log(mass) + top), d_s / mass, d_gamma / mass, d_theta / mass
@@ -382,7 +388,7 @@ def fit_given_adherence(
     def direction(s: Floats, gradient: Floats) -> Floats:
         up, down, _, Z = _exponentials(s[:, None] * theta)
         p, q = up * (down.sum(axis=0) / Z), down * (up.sum(axis=0) / Z)
-        weight = one.totals * theta**2 / total
+        weight = one.totals * theta**2 / total  # ∇² log Z of each expert at θs, weighted by T θ²
         cross = (up * (weight / Z)) @ down.T
         H = -cross - cross.T - ((p - q) * weight) @ (p - q).T
         # 1/n makes the constant vector, along which nothing changes, harmless.
@@ -583,6 +589,7 @@ def fit_joint(
     if learned and not likelihood.variances and max(likelihood.sizes) <= DENSE:
         x, n_iter = _by_profile(likelihood, max_iter, tol, stop)
     else:
+        # Γ is in the game, or there are too many items to factor a Hessian for each step.
         x, n_iter = _by_gradients(likelihood, start, low, high, max_iter, tol, stop)
     residual = projected_residual(x, likelihood(x)[1], low, high)
     scores, logs, theta = likelihood.parts(x)

@@ -217,8 +217,9 @@ class _PreferenceModel(CallbackSupportMixin, SoundEstimator):
         for item in (i, j):
             if not isinstance(item, Integral) or not 0 <= item < len(s):
                 raise ValueError(f"Items are numbered from 0 to {len(s) - 1}; got {item!r}.")
+        # Section 2.4; a half for both γ without variances
         logit = (s[i] - s[j]) / (gamma[i] + gamma[j])
-        return float(1.0 / (1.0 + np.exp(-2.0 * logit)))
+        return float(1.0 / (1.0 + np.exp(-2.0 * logit)))  # e^x / (e^x + e^-x)
 
 
 class MultinomialPreferenceModel(_PreferenceModel):
@@ -385,9 +386,10 @@ def supervised_adherence(instances: list[PairwisePreferences], grades: list[Floa
         for e, items, values in one.columns():
             wrong[e], judged[e] = discordant_pairs(labels[items], values)
         some = judged > 0
-        agreement[some] += 1.0 - wrong[some] / judged[some]
+        agreement[some] += 1.0 - wrong[some] / judged[some]  # Section 3.4: 1 - D(L, Y)
         count += some
     theta = np.full(n_experts, np.nan)
+    # The mean over the instances that he has judged
     theta[count > 0] = agreement[count > 0] / count[count > 0]
     return np.where(count > 0, theta, np.nanmean(theta) if (count > 0).any() else 1.0)
 

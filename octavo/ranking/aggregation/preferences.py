@@ -160,9 +160,9 @@ class PairwisePreferences:
         largest = np.repeat(sizes, sizes).astype(float)
         values = -ranks
         if transform == "normalized":
-            values = -ranks / largest
+            values = -ranks / largest  # item 3 of Section 3.2
         elif transform == "log":
-            values = -np.log(ranks) / np.where(largest > 1, np.log(largest), 1.0)
+            values = -np.log(ranks) / np.where(largest > 1, np.log(largest), 1.0)  # item 4
         else:
             rank_values(np.ones((1, 1)), transform)  # refuses a word that is no transform
         shape = (n_items, len(lists))
@@ -315,6 +315,7 @@ class PairwisePreferences:
         gap = values[:, None] - values[None, :]
         i, j = np.nonzero(gap > 0)
         strengths = np.ones(i.size) if self.binary else gap[i, j]
+        # Section 2.1, in either form
         return PairList(np.full(i.size, expert), items[i], items[j], strengths)
 
     def to_array(self, expert: int | None = None) -> Floats:
@@ -351,7 +352,7 @@ class PairwisePreferences:
         own = self._experts == expert
         items, values = self._items[own], self._values[own]
         gap = values[:, None] - values[None, :]
-        Y[np.ix_(items, items)] += gap > 0 if self.binary else np.maximum(gap, 0.0)
+        Y[np.ix_(items, items)] += gap > 0 if self.binary else np.maximum(gap, 0.0)  # Section 2.1
 
     def compared(self) -> Floats:
         """Return how many experts have seen both items, or (of votes) how often they met.

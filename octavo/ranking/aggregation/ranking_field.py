@@ -55,9 +55,9 @@ def item_features(prefs: PairwisePreferences) -> Floats:
     F[:, :, 0] = 1.0
     wins, losses = prefs.wins, prefs.losses
     experts = np.repeat(np.arange(prefs.n_experts), np.diff(wins.indptr))
-    F[wins.indices, experts, 0] = 0.0
-    F[wins.indices, experts, 1] = wins.data
-    F[losses.indices, experts, 2] = -losses.data
+    F[wins.indices, experts, 0] = 0.0  # φ, the unary potential
+    F[wins.indices, experts, 1] = wins.data  # w_pos of Eq. (4)
+    F[losses.indices, experts, 2] = -losses.data  # w_neg, with its sign
     return F
 
 
@@ -86,7 +86,7 @@ def _expected_gain(scores, gains, positions, discount, energy_discount, share):
     for o in range(n_orders):
         total = 0.0
         for i in range(n):
-            total += scores[i] * energy_discount[positions[o, i]]
+            total += scores[i] * energy_discount[positions[o, i]]  # Eq. (4), with minus the sign
         minus_energy[o] = total * share
         top = max(top, minus_energy[o])
     mass = 0.0
@@ -94,13 +94,13 @@ def _expected_gain(scores, gains, positions, discount, energy_discount, share):
     both = np.zeros(n)
     single = np.zeros(n)
     for o in range(n_orders):
-        chance = np.exp(minus_energy[o] - top)
+        chance = np.exp(minus_energy[o] - top)  # P(π), not yet divided by Z
         value = 0.0
         for i in range(n):
             value += gains[i] * discount[positions[o, i]]
         value /= ideal
         mass += chance
-        mean += chance * value
+        mean += chance * value  # G P of Eq. (5)
         for i in range(n):
             weight = chance * energy_discount[positions[o, i]]
             both[i] += weight * value
@@ -108,14 +108,14 @@ def _expected_gain(scores, gains, positions, discount, energy_discount, share):
     mean /= mass
     slope = np.empty(n)
     for i in range(n):
-        slope[i] = share * (both[i] / mass - mean * single[i] / mass)
+        slope[i] = share * (both[i] / mass - mean * single[i] / mass)  # Cov(G, 1/log(pos + 1))/M²
     return mean, slope
 
 
 def _discounts(n: int) -> tuple[Floats, Floats]:
     """Return the discounts of NDCG and of the energy, Eq. (4)."""
     places = np.arange(2.0, n + 2.0)
-    return 1.0 / np.log2(places), 1.0 / np.log(places)
+    return 1.0 / np.log2(places), 1.0 / np.log(places)  # log2 for NDCG, ln in Eq. (4)
 
 
 @checked
@@ -191,6 +191,7 @@ def _visit(F, gains, chosen, positions, discount, energy_discount, weights, grad
         for f in range(n_features):
             total += F[chosen[a], f] * weights[f]
         scores[a] = total
+    # M is that of the subsample
     value, slope = _expected_gain(scores, some, positions, discount, energy_discount, 1.0 / (n * n))
     gradient[:] = 0.0
     for a in range(n):
@@ -244,7 +245,7 @@ def _score_page(ranks, weights, transform, scores):
                     won += gap
                 else:
                     lost -= gap
-            scores[seen[a]] += (wins * won - losses * lost) / unit
+            scores[seen[a]] += (wins * won - losses * lost) / unit  # b, w_pos and w_neg of Eq. (4)
     return True
 
 
@@ -269,7 +270,7 @@ def subsample(grades: Floats, n_subsample: int, rng: np.random.RandomState) -> I
     # The first item of each grade in a random order goes first, best grade before the others.
     _, first = np.unique(-grades[order], return_index=True)
     rest = np.setdiff1d(np.arange(order.size), first, assume_unique=True)
-    return order[np.concatenate([first, rest])[:n_subsample]]
+    return order[np.concatenate([first, rest])[:n_subsample]]  # the downsampling of Algorithm 2
 
 
 def _is_page(X: Any) -> bool:
@@ -412,6 +413,7 @@ class CRFRankAggregator(CallbackSupportMixin, SoundEstimator):
         shared = self._shared(n_experts)
         features = [self._features(one) for one in instances]
         # Unit size of each feature, so that one step suits counts of one and of hundreds.
+        # Not in the paper, whose step is one for all.
         size = np.sqrt(np.mean(np.vstack(features) ** 2, axis=0))
         scale = np.where(size > 0, size, 1.0)
         features = [np.ascontiguousarray(F / scale) for F in features]
@@ -425,6 +427,7 @@ class CRFRankAggregator(CallbackSupportMixin, SoundEstimator):
             for _ in range(self.n_epochs):
                 total = 0.0
                 for query in rng.permutation(len(instances)):
+                    # Algorithm 2, if M > ε
                     chosen = subsample(grades[query], self.n_subsample, rng)
                     total += _visit(
                         features[query],
@@ -434,7 +437,7 @@ class CRFRankAggregator(CallbackSupportMixin, SoundEstimator):
                         weights,
                         gradient,
                     )
-                    steps.ascend(weights, gradient)
+                    steps.ascend(weights, gradient)  # W + η ∇W, by Adam
                 history.append(total / len(instances))
                 if progress.step():
                     break
@@ -496,6 +499,7 @@ class CRFRankAggregator(CallbackSupportMixin, SoundEstimator):
     def _score(self, prefs: PairwisePreferences) -> Floats:
         W = self._weights_for(prefs.n_experts)
         # Unseen everywhere, then what was seen instead: as sparse as the ranks are.
+        # Minus ϑ of Section 3.6.2: sorted descending, where print sorts ϑ ascending.
         seen = prefs.wins @ W[:, 1] - prefs.losses @ W[:, 2]
         pattern = prefs.wins.copy()
         pattern.data = np.ones_like(pattern.data)

@@ -99,13 +99,13 @@ def rank_values(ranks: Floats, transform: str) -> Floats:
     if transform not in TRANSFORMS:
         raise ValueError(f"transform must be one of {', '.join(TRANSFORMS)}; got {transform!r}.")
     if transform in ("binary", "rank_difference"):
-        return -ranks
+        return -ranks  # items 1 and 2 of Section 2.1
     largest = np.max(np.where(np.isnan(ranks), 1.0, ranks), axis=0)
     if transform == "normalized":
-        return -ranks / largest
+        return -ranks / largest  # item 3 of Section 3.2
     # A list whose only rank is 1 has no difference to divide.
     scale = np.where(largest > 1.0, np.log(largest), 1.0)
-    return -np.log(ranks) / scale
+    return -np.log(ranks) / scale  # item 4
 
 
 def wins_and_losses(values: Floats, experts: Indices, *, binary: bool) -> tuple[Floats, Floats]:
@@ -139,6 +139,7 @@ def wins_and_losses(values: Floats, experts: Indices, *, binary: bool) -> tuple[
         first = np.flatnonzero(fresh)
         runs = np.diff(np.r_[first, v.size])
         below = np.repeat(place[first], runs)
+        # Ties below neither win nor lose
         wins[order], losses[order] = below, size - below - np.repeat(runs, runs)
         return wins, losses
     # Centred by expert, so that the running sum returns to zero and keeps its digits.
@@ -147,7 +148,8 @@ def wins_and_losses(values: Floats, experts: Indices, *, binary: bool) -> tuple[
     running = np.cumsum(v)
     before = running - v
     before -= np.repeat(before[starts], sizes)
-    won = np.maximum(place * v - before, 0.0)
+    won = np.maximum(place * v - before, 0.0)  # Σ (v_i - v_j) over the items below
+    # Σ (v_j - v_i) over those above
     lost = np.maximum((total - before - v) - (size - place - 1) * v, 0.0)
     wins[order], losses[order] = won, lost
     return wins, losses

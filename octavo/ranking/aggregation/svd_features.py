@@ -55,7 +55,7 @@ def signed_svd(Y: Floats, n_components: int) -> tuple[Floats, Floats, Floats]:
     U, sigma, V = np.zeros((n, n_components)), np.zeros(n_components), np.zeros((n, n_components))
     if not Y.any():
         return U, sigma, V
-    left, values, right = np.linalg.svd(Y)
+    left, values, right = np.linalg.svd(Y)  # Section 3.5.1
     rank = min(n_components, int((values > 1e-12 * values[0]).sum()))
     sign = np.where(left[:, :rank].sum(axis=0) < 0, -1.0, 1.0)
     U[:, :rank], sigma[:rank], V[:, :rank] = (
@@ -71,10 +71,12 @@ def _instance_features(prefs: PairwisePreferences, n_components: int) -> Floats:
     F = np.zeros((prefs.n_items, prefs.n_experts, 3 * n_components + 1))
     F[:, :, 0] = 1.0
     for e in range(prefs.n_experts):
+        # I[R(i, ψ) = 0] of Eq. (3)
         seen = prefs.wins.indices[prefs.wins.indptr[e] : prefs.wins.indptr[e + 1]]
         if seen.size == 0:
             continue
         Y = prefs.to_array(e)[np.ix_(seen, seen)]
+        # Of what he has seen: the other rows and columns are zero
         U, sigma, V = signed_svd(Y, n_components)
         F[seen, e, 0] = 0.0
         # u1, σ1, v1, u2, ...; σ is the same for all items of a query, seen or not.
@@ -131,12 +133,14 @@ def _lambda_slopes(scores, gains, discount):
                 best[i] += 1
     ideal = 0.0
     for i in range(n):
-        ideal += gains[i] * discount[best[i]]
+        ideal += gains[i] * discount[best[i]]  # NDCG's divisor, of the full list
     slopes = np.zeros(n)
     for i in range(n):
         for j in range(n):
             if gains[i] > gains[j]:
+                # |ΔNDCG| when i and j swap, times the ideal
                 change = abs((gains[i] - gains[j]) * (discount[place[i]] - discount[place[j]]))
+                # λ_ij: |ΔNDCG| (1 - Q_ij)
                 push = change / ideal / (1.0 + np.exp(scores[i] - scores[j]))
                 slopes[i] += push
                 slopes[j] -= push
@@ -268,7 +272,9 @@ class SVDRankAggregator(CallbackSupportMixin, SoundEstimator):
                 for q in rng.permutation(trained):
                     F = features[q]
                     slopes = _lambda_slopes(F @ weights, gains[q], weights_of_places[q])
+                    # Algorithm 1's update: ascent, for the slopes carry its sign
                     weights += self.learning_rate * (slopes @ F)
+                # NDCG@10
                 value = float(np.mean([ndcg(grades[q], features[q] @ weights, 10) for q in judged]))
                 if value > best:
                     best, kept, self.best_epoch_ = value, weights.copy(), len(history)

@@ -108,7 +108,7 @@ def copeland(R: Any) -> Floats:
     array([ 2.,  0., -2.])
     """
     votes = _majorities(R)
-    return np.sign(votes - votes.T).sum(axis=1)
+    return np.sign(votes - votes.T).sum(axis=1)  # wins less losses
 
 
 @checked
@@ -196,9 +196,10 @@ def svp(R: Any, transform: str = "rank_difference") -> Floats:
     n_items = prefs.n_items
     net = np.asarray((prefs.wins - prefs.losses).sum(axis=1)).ravel()
     if seen.sum() == n_items * (n_items - 1):
-        return net / n_items
+        return net / n_items  # the row means of Y - Yᵀ
     laplacian = np.diag(seen.sum(axis=1)) - seen.astype(float)
     count, label = sp.csgraph.connected_components(sp.csr_array(seen), directed=False)
     # One constraint a component (mean zero) makes the normal equations regular.
     same = label[:, None] == label[None, :]
+    # Σ over compared pairs of (Y_ij - Y_ji - s_i + s_j)², at its minimum
     return np.linalg.solve(laplacian + same, net)

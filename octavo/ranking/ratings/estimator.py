@@ -660,7 +660,8 @@ class OnlineRanker(CallbackSupportMixin, SoundEstimator):
             return self
         log = self._pack(checked)
         one, other = log.ranks[0::2], log.ranks[1::2]
-        score = np.where(one == other, 0.5, np.where(one < other, 1.0, 0.0))
+        score = np.where(one == other, 0.5, np.where(one < other, 1.0, 0.0))  # s of Algorithm 5
+        # Eq. (81)-(88)
         glicko_period(self._rules(), log.players[0::2], log.players[1::2], score, self._state)
         if self.record_history:
             seen = np.unique(log.players)
@@ -756,7 +757,7 @@ class OnlineRanker(CallbackSupportMixin, SoundEstimator):
         if mean.size > 2:
             return first_place(rules, mean, variance)
         margin = rules.margin if rules.model == TM else 0.0
-        win = win_matrix(rules, mean, variance, margin)
+        win = win_matrix(rules, mean, variance, margin)  # Eq. (57) or (65)
         return np.array([win[0, 1], win[1, 0]])
 
     def predict_draw(self, teams: Sequence[Sequence[Hashable]]) -> float:
@@ -780,7 +781,7 @@ class OnlineRanker(CallbackSupportMixin, SoundEstimator):
         if rules.model in (GLICKO, ELO):
             raise ValueError(f"model={self.model!r} gives draws no probability.")
         win = win_matrix(rules, mean, variance, rules.margin)
-        return float(max(1.0 - win[0, 1] - win[1, 0], 0.0))
+        return float(max(1.0 - win[0, 1] - win[1, 0], 0.0))  # what neither wins by the margin
 
     def predict_rank(self, teams: Sequence[Sequence[Hashable]]) -> NDArray[np.float64]:
         """Return the expected rank of each team; they add to k(k+1)/2.
@@ -798,7 +799,7 @@ class OnlineRanker(CallbackSupportMixin, SoundEstimator):
         mean, variance = self._team_beliefs(teams)
         win = win_matrix(self._rules(), mean, variance, 0.0)
         np.fill_diagonal(win, 0.0)
-        return 1.0 + win.sum(axis=0)
+        return 1.0 + win.sum(axis=0)  # 1 + Σ_q P(q beats i)
 
     def predict_order(self, teams: Sequence[Sequence[Hashable]]) -> float:
         """Return the probability that the teams finish in the order given.
@@ -834,11 +835,12 @@ class OnlineRanker(CallbackSupportMixin, SoundEstimator):
         if rules.model in (GLICKO, ELO):
             p = win_matrix(rules, mean, variance, 0.0)[0, 1]
             return float(4.0 * p * (1.0 - p))
-        neighbours = np.diff(np.eye(mean.size), axis=0)
+        neighbours = np.diff(np.eye(mean.size), axis=0)  # differences of neighbours' performances
         known = rules.beta2 * neighbours @ neighbours.T
         total = known + neighbours @ np.diag(variance) @ neighbours.T
         gaps = neighbours @ mean
         log_ratio = np.linalg.slogdet(known)[1] - np.linalg.slogdet(total)[1]
+        # The density at a tie, over that of skills known to be equal
         return float(np.exp(0.5 * log_ratio - 0.5 * gaps @ np.linalg.solve(total, gaps)))
 
     def leaderboard(self, k: float = 3.0) -> list[LeaderboardRow]:

@@ -50,15 +50,16 @@ def pair_predictions(
     """Return the trace of a log from each team's belief before its game."""
     past = _past_games(log)
     wrong, probability, rank_gap, past_games = [], [], [], []
-    for g in range(1, log.game_ptr.size - 1):
+    for g in range(1, log.game_ptr.size - 1):  # the first game is predicted by nothing
         teams = slice(log.game_ptr[g], log.game_ptr[g + 1])
         ranks = log.ranks[teams]
+        # Section 6.1: pairs of different rank
         better, worse = np.nonzero(ranks[:, None] < ranks[None, :])
         if not better.size:
             continue
         win = win_matrix(rules, mean[teams], variance[teams], 0.0)
         places = np.searchsorted(np.sort(ranks), ranks)
-        wrong.append(mean[teams][better] <= mean[teams][worse])
+        wrong.append(mean[teams][better] <= mean[teams][worse])  # equal μ count as wrong
         probability.append(win[better, worse])
         rank_gap.append((places[worse] - places[better]).astype(float))
         past_games.append(np.full(better.size, past[g]))

@@ -79,7 +79,7 @@ def switches(rules: RatingRules) -> Switches:
 def _gamma(rules, sigma_i, inverse_c, k, i, q, table):
     """Return γ_q, which slows the shrinking of team i's variance (Section 3.5)."""
     if rules.gamma == SIGMA_OVER_C:
-        return sigma_i * inverse_c
+        return sigma_i * inverse_c  # Algorithm 1 with σ_i/c_iq
     if rules.gamma == INVERSE_K:
         return 1.0 / k
     if rules.gamma == CONSTANT:
@@ -99,11 +99,12 @@ def _pair_terms(margin, x, inverse_c, outcome):
         if outcome == 0.5:
             return in_window(x, t)  # Ṽ, W̃ of Eq. (68)-(69)
         if outcome == 1.0:
+            # V, W of Eq. (67)
             return above_threshold(x - t)  # V, W of Eq. (67)
         v, w = above_threshold(-x - t)
         return -v, w
-    p = sigmoid(x)
-    return outcome - p, p * (1.0 - p)
+    p = sigmoid(x)  # p of Eq. (49)
+    return outcome - p, p * (1.0 - p)  # s - p, p (1 - p) of Eq. (50)
 
 
 @njit(cache=True)
@@ -117,15 +118,16 @@ def _pair_moves(rules, margin, mean, variance, ranks, order, table, omega, delta
         i = order[a]
         for b in range(a + 1, k if rules.full else min(a + 2, k)):
             q = order[b]
-            inverse_c = 1.0 / math.sqrt(variance[i] + variance[q] + 2.0 * rules.beta2)
+            inverse_c = 1.0 / math.sqrt(variance[i] + variance[q] + 2.0 * rules.beta2)  # c_iq
             outcome = 0.5 if ranks[i] == ranks[q] else 1.0
             # What i gains q loses, in units of the team's own variance.
             x = (mean[i] - mean[q]) * inverse_c
             shift, shrink = _pair_terms(margin, x, inverse_c, outcome)
             si, sq = variance[i] * inverse_c, variance[q] * inverse_c
-            omega[i] += si * shift
+            omega[i] += si * shift  # δ_q of Eq. (49)
             omega[q] -= sq * shift
             shrink *= inverse_c
+            # η_q of Eq. (50): γ (σ_i/c)² p (1 - p)
             delta[i] += _gamma(rules, sigma[i], inverse_c, k, i, q, table) * si * shrink
             delta[q] += _gamma(rules, sigma[q], inverse_c, k, q, i, table) * sq * shrink
 
@@ -142,10 +144,11 @@ def _plackett_luce_moves(rules, mean, variance, ranks, order, table, omega, delt
     total_variance = 0.0
     for i in range(k):
         total_variance += variance[i]
-    c = math.sqrt(total_variance + k * rules.beta2)
+    c = math.sqrt(total_variance + k * rules.beta2)  # c of Algorithm 4, step 3
     log_s = np.empty(k)
     total = -math.inf
     for a in range(k - 1, -1, -1):
+        # Log Σ_{s ∈ C_q} e^(μ_s/c): step 3, with μ where print has θ
         total = log_add_exp(total, mean[order[a]] / c)
         log_s[a] = total
     inverse, inverse2 = -math.inf, -math.inf
@@ -154,15 +157,15 @@ def _plackett_luce_moves(rules, mean, variance, ranks, order, table, omega, delt
         b = a
         while b < k and ranks[order[b]] == ranks[order[a]]:
             b += 1
-        inverse = log_add_exp(inverse, -log_s[a])
-        inverse2 = log_add_exp(inverse2, -2.0 * log_s[a])
+        inverse = log_add_exp(inverse, -log_s[a])  # log Σ_q 1/Σ_s over the ranks so far
+        inverse2 = log_add_exp(inverse2, -2.0 * log_s[a])  # the same of the squares
         for m in range(a, b):
             i = order[m]
             p = math.exp(mean[i] / c + inverse)
             p2 = math.exp(2.0 * mean[i] / c + inverse2)
             gamma = _gamma(rules, math.sqrt(variance[i]), 1.0 / c, k, i, i, table)
-            omega[i] = variance[i] / c * (1.0 / (b - a) - p)
-            delta[i] = gamma * variance[i] / (c * c) * max(p - p2, 0.0)
+            omega[i] = variance[i] / c * (1.0 / (b - a) - p)  # Ω: 1/A - Σ_q p_i,Cq
+            delta[i] = gamma * variance[i] / (c * c) * max(p - p2, 0.0)  # Δ: Σ_q p (1 - p)
         a = b
 
 
@@ -170,9 +173,9 @@ def _plackett_luce_moves(rules, mean, variance, ranks, order, table, omega, delt
 def _glicko_move(mu, variance, other_mu, other_variance, score):
     """Return the new mean and variance after one game (Algorithm 5)."""
     q = GLICKO_Q
-    g = 1.0 / math.sqrt(1.0 + 3.0 * q * q * other_variance / (math.pi * math.pi))
-    p = sigmoid(q * g * (mu - other_mu))
-    new_variance = 1.0 / (1.0 / variance + q * q * g * g * p * (1.0 - p))
+    g = 1.0 / math.sqrt(1.0 + 3.0 * q * q * other_variance / (math.pi * math.pi))  # Eq. (74)
+    p = sigmoid(q * g * (mu - other_mu))  # p* of Algorithm 5, step 3
+    new_variance = 1.0 / (1.0 / variance + q * q * g * g * p * (1.0 - p))  # 1/(1/σ² + 1/δ²)
     return mu + new_variance * q * g * (score - p), new_variance
 
 
@@ -197,15 +200,16 @@ def _duel(rules, margin, duel, mi, vi, mj, vj, score, table):
             )
         return _elo_move(rules, mi, mj, score), vi, _elo_move(rules, mj, mi, 1.0 - score), vj
     # Two teams: full pairs, partial pairs and Plackett-Luce are one and the same.
+    # c_iq
     inverse_c = 1.0 / math.sqrt(vi + vj + 2.0 * rules.beta2)  # the one division but the link's
     shift, shrink = _pair_terms(margin, (mi - mj) * inverse_c, inverse_c, score)
     gi = _gamma(rules, math.sqrt(vi), inverse_c, 2, 0, 1, table)
     gj = _gamma(rules, math.sqrt(vj), inverse_c, 2, 1, 0, table)
     si, sj = vi * inverse_c, vj * inverse_c
     shrink *= inverse_c
-    ki = max(1.0 - gi * si * shrink, rules.kappa)
+    ki = max(1.0 - gi * si * shrink, rules.kappa)  # Eq. (44) with a team of one
     kj = max(1.0 - gj * sj * shrink, rules.kappa)
-    return mi + si * shift, vi * ki, mj - sj * shift, vj * kj
+    return mi + si * shift, vi * ki, mj - sj * shift, vj * kj  # Eq. (43)
 
 
 @njit(cache=True)
@@ -239,7 +243,7 @@ def team_sums(first, last, team_ptr, players, weights, mu, variance, mean_out, v
         m, v = 0.0, 0.0
         for slot in range(team_ptr[t], team_ptr[t + 1]):
             w = weights[slot] if weights.shape[0] else 1.0
-            m += w * mu[players[slot]]
+            m += w * mu[players[slot]]  # Eq. (42), where w = 1
             v += w * w * variance[players[slot]]
         mean_out[t - first] = m
         variance_out[t - first] = v
@@ -280,6 +284,7 @@ def rate_game(
         for slot in range(team_ptr[first + t], team_ptr[first + t + 1]):
             j = players[slot]
             w = weights[slot] if weights.shape[0] else 1.0
+            # The σ_ij²/σ_i² of Eq. (43)-(44), for a team's skill Σ w θ_ij.
             share = w * variance[j] / team_variance[t]
             mu[j] += share * omega[t]  # Eq. (43)
             variance[j] *= max(1.0 - w * share * delta[t], rules.kappa)  # Eq. (44)
@@ -404,13 +409,15 @@ def glicko_period(rules, one, other, score, state):
         for side in range(2):
             i, j = (one[k], other[k]) if side == 0 else (other[k], one[k])
             s = score[k] if side == 0 else 1.0 - score[k]
+            # g(σ_j²) of Eq. (74)
             g = 1.0 / math.sqrt(1.0 + 3.0 * q * q * variance[j] / (math.pi * math.pi))
             p = sigmoid(q * g * (mu[i] - mu[j]))
-            information[i] += q * q * g * g * p * (1.0 - p)
+            information[i] += q * q * g * g * p * (1.0 - p)  # 1/δ² adds up over a period's games
             pull[i] += g * (s - p)
     for j in range(n):
         if playing[j]:
             state.variance[j] = 1.0 / (1.0 / variance[j] + information[j])
+            # Against the ratings at the period's start
             state.mu[j] += q * state.variance[j] * pull[j]
 
 
@@ -442,6 +449,7 @@ def win_matrix(
     gap = mean[:, None] - mean[None, :]
     total = variance[:, None] + variance[None, :]
     if rules.model == GLICKO:
+        # Of both players' variances: neither is known
         g = 1.0 / np.sqrt(1.0 + 3.0 * GLICKO_Q**2 * total / np.pi**2)
         return expit(GLICKO_Q * g * gap)
     if rules.model == ELO and not rules.normal_link:
@@ -460,6 +468,7 @@ def order_probability(
     """Return the probability that the teams finish in the order in which they are given."""
     if rules.model in (BT, PL):
         # Gumbel performances, whose pairs are Bradley-Terry, make Plackett-Luce (Eq. 9).
+        # c and strengths of Algorithm 4.
         log_strength = mean / math.sqrt(variance.sum() + mean.size * rules.beta2)
         suffix = [logsumexp(log_strength[q:]) for q in range(mean.size)]
         return float(np.exp(np.sum(log_strength - suffix)))
@@ -483,6 +492,7 @@ def first_place(
 ) -> NDArray[np.float64]:
     """Return each team's probability of beating all the others, for three teams or more."""
     if rules.model in (BT, PL):
+        # e^(μ_i/c) / Σ e^(μ_s/c)
         strength = mean / math.sqrt(variance.sum() + mean.size * rules.beta2)
         return np.exp(strength - logsumexp(strength))
     scale = np.sqrt(variance + rules.beta2)
@@ -508,7 +518,7 @@ def _central_differences(
         step = np.zeros_like(x)
         step[i] = h[i]
         f_2, f_1, f1, f2 = (float(function(x + m * step)) for m in (-2, -1, 1, 2))
-        first[i] = (8 * (f1 - f_1) - (f2 - f_2)) / (12 * h[i])
+        first[i] = (8 * (f1 - f_1) - (f2 - f_2)) / (12 * h[i])  # error of order h⁴
         second[i] = (16 * (f1 + f_1) - (f2 + f_2) - 30 * centre) / (12 * h[i] ** 2)
     return first, second
 

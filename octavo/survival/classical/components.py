@@ -54,20 +54,23 @@ def univariate_scores(X: Floats, event: NDArray[np.bool_], time: Floats) -> Floa
     n_at_risk = (len(Z) - ties.first).astype(float)[:, None]
 
     def at_risk(values: Floats) -> Floats:
+        # Means over the risk sets
         return np.cumsum(values[::-1], axis=0)[::-1][ties.first] / n_at_risk
 
     mean = at_risk(Z)
     U = (Z[deaths] - mean).sum(axis=0)
     V = (at_risk(Z**2) - mean**2).sum(axis=0)
+    # The score over the root of the information, both at 0
     return np.divide(U, np.sqrt(np.maximum(V, 0.0)), out=np.zeros(len(U)), where=V > 1e-12)
 
 
 def deviance_residuals(event: NDArray[np.bool_], time: Floats) -> Floats:
     """Return the deviance residuals of Cox's model without features."""
     expected = nelson_aalen(event, time)(time)
-    martingale = event - expected
+    martingale = event - expected  # Nelson-Aalen stands for the baseline
     with np.errstate(divide="ignore", invalid="ignore"):
         inner = martingale + np.where(event, np.log(np.maximum(expected, 1e-300)), 0.0)
+    # sign(M) √(-2 (M + δ log(δ - M)))
     return np.sign(martingale) * np.sqrt(np.maximum(-2.0 * inner, 0.0))
 
 
@@ -315,11 +318,12 @@ class PLSCox(ComponentCox):
             w /= length
             t = left @ w
             p = left.T @ t / (t @ t)
-            left = left - np.outer(t, p)
+            left = left - np.outer(t, p)  # what this component explains is taken off
             directions.append(w)
             loadings.append(p)
         if not directions:
             return np.eye(1, Z.shape[1])
         W, P = np.array(directions).T, np.array(loadings).T
+        # W (PᵀW)⁻¹: from rows to scores without deflation
         rotation = np.linalg.solve((P.T @ W).T, W.T)
         return rotation / np.linalg.norm(rotation, axis=1, keepdims=True)

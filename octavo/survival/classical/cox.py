@@ -250,7 +250,7 @@ class CoxRegression(ProportionalHazards):
         check_is_fitted(self, "coef_")
         if not 0 < level < 1:
             raise ValueError(f"level must lie between 0 and 1; got {level}.")
-        reach = ndtri(0.5 + 0.5 * level) * np.sqrt(np.diagonal(self.covariance_))
+        reach = ndtri(0.5 + 0.5 * level) * np.sqrt(np.diagonal(self.covariance_))  # Wald
         ends = np.column_stack([self.coef_, self.coef_ - reach, self.coef_ + reach])
         return np.exp(np.clip(ends, -700, 700))
 

@@ -205,13 +205,14 @@ def time_dependent_roc(event: Any, time: Any, risk: Any, at: float) -> TimeDepen
     risk = _numbers(risk, "risk", len(time))
     if not (np.isfinite(at) and at >= 0):
         raise ValueError(f"at must be a finite time of at least zero; got {at}.")
-    case, control = event & (time <= at), time > at
+    case, control = event & (time <= at), time > at  # cumulative cases, dynamic controls
     if not case.any() or not control.any():
         raise ValueError(
             f"A ROC curve at {at:g} needs events by then and rows that were followed beyond; got "
             f"{int(case.sum())} and {int(control.sum())}."
         )
     censoring = curves.kaplan_meier(~event, time)
+    # 1/G(T-): each case stands for those that were censored before their event
     weight = np.where(case, 1.0 / np.maximum(censoring(time, left=True), 1.0 / len(time)), 0.0)
     cuts, place = np.unique(-risk, return_inverse=True)
     place = place.ravel()

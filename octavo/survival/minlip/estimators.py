@@ -66,6 +66,7 @@ class OrderMachine(UtilityMachine):
         elif self.solver == "auto" and self.loss == "l2" and exact and soft:
             w, q, _ = self._solve_squares(X, y, features, ends.lower, terms)
         else:
+            # Eq. (8) or (16), with the thresholds as unknowns
             problem = threshold_problem(features, ends, terms)
             w, q, _ = self._solve(X, y, problem, self.loss)
         self._keep(X, w, q)
@@ -211,6 +212,7 @@ class MinlipRanker(RegressorMixin, OrderMachine):
                 "or more are needed."
             )
         self._fit_pairs(X, y, Intervals(y, y), "nearest")
+        # Section 3.4
         self.transform_function_ = TransformationFunction().fit(self.utility_train_, y)
         return self
 
@@ -437,7 +439,7 @@ class MinlipSurvival(OrderMachine):
         self.time_scale_ = settled_scale(seen, self.time_scale)
         ends = mapped_times(seen, self.time_scale_, self.time_transform)
         self._fit_pairs(X, y, ends, self.pairs)
-        self.curves_ = SurvivalCurveEstimator(self.n_times).fit(
+        self.curves_ = SurvivalCurveEstimator(self.n_times).fit(  # Section 5.5
             self.utility_train_, np.column_stack(seen)
         )
         return self
@@ -455,7 +457,7 @@ class MinlipSurvival(OrderMachine):
         risk : ndarray of shape (n_samples,)
             The utility with the other sign.
         """
-        return -self.predict_utility(X)
+        return -self.predict_utility(X)  # Definition 4: who fails first has the lowest utility
 
     def predict_survival_function(self, X: Any, times: Any = None) -> Floats:
         """Return the chance of each row to be without the event at each time.
@@ -491,7 +493,7 @@ class MinlipSurvival(OrderMachine):
             At most -log of 1e-12: a survival of zero would be infinite.
         """
         survival = self.predict_survival_function(X, times)
-        return -np.log(np.maximum(survival, 1e-12))
+        return -np.log(np.maximum(survival, 1e-12))  # -log S
 
     def score(self, X: Any, y: Any) -> float:
         """Return the concordance index: the share of comparable pairs that are ordered right.

@@ -70,7 +70,7 @@ class ComponentwiseKernel:
             return np.exp(-self.gamma * np.abs(x - z))
         if self.base == "linear":
             return x * z
-        return (self.coef0 + x * z) ** int(self.base[-1])
+        return (self.coef0 + x * z) ** int(self.base[-1])  # (τ + x z)^2 or ^3
 
     def __call__(self, X: Any, Z: Any) -> Floats:
         """Return K(x, z) for every row x of X and z of Z.
@@ -117,8 +117,9 @@ class ComponentwiseKernel:
         if self.base == "linear":
             return X
         if self.base == "poly2":
-            return np.hstack([np.sqrt(2.0 * tau) * X, X**2])
+            return np.hstack([np.sqrt(2.0 * tau) * X, X**2])  # (τ + xz)² - τ², as φ(x)·φ(z)
         if self.base == "poly3":
+            # (τ + xz)³ - τ³
             return np.hstack([np.sqrt(3.0) * tau * X, np.sqrt(3.0 * tau) * X**2, X**3])
         return None
 
@@ -161,7 +162,7 @@ def gram_factor(K: Floats) -> Floats:
     largest = float(np.abs(K).max(initial=0.0))
     if not largest > 0:
         return np.zeros((len(K), 1))
-    factor, pivots, rank, _ = dpstrf(K / largest, lower=1)
+    factor, pivots, rank, _ = dpstrf(K / largest, lower=1)  # pivoted Cholesky
     factor = np.tril(factor)[:, :rank]
     out = np.empty_like(factor)
     out[pivots - 1] = factor

@@ -123,6 +123,7 @@ class UtilityMachine(CallbackSupportMixin, SoundEstimator):
 
     def _keep(self, X: Floats, w: Floats, q: Floats) -> None:
         """Store what utilities are computed from: weights, or multipliers of rows."""
+        # Section 3.1: ‖w‖ in place of L
         self.lipschitz_ = float(np.linalg.norm(w))
         self.dual_coef_ = q
         self.support_ = np.flatnonzero(np.abs(q) > SUPPORT * np.abs(q).max(initial=0.0))
@@ -139,7 +140,7 @@ class UtilityMachine(CallbackSupportMixin, SoundEstimator):
         if self.kernel == "linear":
             return X @ self.coef_
         if self._map == "columns":
-            return self._kernel.features(X) @ self._weights
+            return self._kernel.features(X) @ self._weights  # u = φ(x)·w
         if self._map == "landmarks":
             return kernel_block(self._kernel, X, self._landmarks) @ (
                 self._normalization @ self._weights
@@ -147,7 +148,7 @@ class UtilityMachine(CallbackSupportMixin, SoundEstimator):
         q = self.dual_coef_[self.support_]
         if self.kernel == "precomputed":
             return X[:, self.support_] @ q
-        return kernel_block(self._kernel, X, self._rows) @ q
+        return kernel_block(self._kernel, X, self._rows) @ q  # Eq. (9), with q for D'α
 
     def predict_utility(self, X: Any) -> Floats:
         """Return the utility u(x) of each row: the larger, the later or the higher.
@@ -244,7 +245,7 @@ class UtilityMachine(CallbackSupportMixin, SoundEstimator):
                 on_step=progress.step,
             )
         q = np.zeros(len(X))
-        q[rows] = float(self.C) * fit.errors
+        q[rows] = float(self.C) * fit.errors  # the gradient of C/2 ‖e‖²
         self._certify(fit)
         return fit.w, q, fit
 

@@ -54,9 +54,9 @@ def neighbour_terms(
     return ThresholdProblem(
         features,
         np.concatenate([up, down]),
-        np.concatenate([codes[up] - 1, none(len(down), -1)]),
+        np.concatenate([codes[up] - 1, none(len(down), -1)]),  # Q of Eq. (11): rows with k_i >= 2
         np.concatenate([below[codes[up]], np.zeros(len(down))]),
-        np.concatenate([none(len(up), -1), codes[down]]),
+        np.concatenate([none(len(up), -1), codes[down]]),  # Q*: rows with k_i <= k - 1
         np.concatenate([np.zeros(len(up)), above[codes[down]]]),
         k - 1,
         True,
@@ -68,7 +68,7 @@ def every_threshold_terms(features: Floats, codes: Indices, n_levels: int) -> Th
     n, k = len(codes), n_levels
     rows = np.repeat(np.arange(n), k - 1)
     threshold = np.tile(np.arange(k - 1), n)
-    over = codes[rows] > threshold
+    over = codes[rows] > threshold  # every row against every threshold: IMC of Section 4.3
     zero = np.zeros(len(rows))
     return ThresholdProblem(
         features,
@@ -111,6 +111,7 @@ class OrdinalMachine(ClassifierMixin, UtilityMachine):
             One of `classes_`.
         """
         check_is_fitted(self, "thresholds_")
+        # Section 4.2
         return self.classes_[np.searchsorted(self.thresholds_, self.predict_utility(X))]
 
     def concordance(self, X: Any, y: Any) -> float:
@@ -268,7 +269,7 @@ class MinlipOrdinal(OrdinalMachine):
         seen, codes = np.unique(codes, return_inverse=True)
         need_two_classes(self.classes_[seen], self)
         level = value[seen]
-        middle = 0.5 * (level[1:] + level[:-1])
+        middle = 0.5 * (level[1:] + level[:-1])  # B of Section 4.1
         features = self._feature_map(X, offset_free=self.thresholds == "explicit")
         if self.thresholds == "explicit":
             below = np.r_[0.0, level[1:] - middle]  # Y - QB
@@ -296,7 +297,7 @@ class MinlipOrdinal(OrdinalMachine):
         ends = Intervals(both, both)
         problem = threshold_problem(extended, ends, threshold_terms(ends, "nearest"))
         w, q, _ = self._solve(extended, y, problem, "l1")
-        return w[:d], q[:n], np.maximum.accumulate(w[d:])
+        return w[:d], q[:n], np.maximum.accumulate(w[d:])  # v: the dummies' own features
 
     def _known_levels(self, y: NDArray[Any]) -> tuple[NDArray[Any], Indices]:
         if self.levels is None:
@@ -460,6 +461,7 @@ class OrdinalSVM(OrdinalMachine):
         k = len(self.classes_)
         features = self._feature_map(X)
         if self.thresholds == "explicit":
+            # EXC: margins of one for all levels
             problem = neighbour_terms(features, codes, np.ones(k), -np.ones(k))
         else:
             problem = every_threshold_terms(features, codes, k)

@@ -74,6 +74,7 @@ def comparable_pairs(lower: Any, upper: Any, mode: str = "nearest") -> Ints:
     stop = np.searchsorted(sorted_ends, begins, side="left")
     start = np.zeros(len(begins), np.intp)
     if mode == "nearest" and len(by_end):
+        # The latest end before the row begins
         last = np.where(stop > 0, sorted_ends[np.maximum(stop - 1, 0)], -np.inf)
         start = np.where(stop > 0, np.searchsorted(sorted_ends, last, side="left"), 0)
     count = stop - start
@@ -98,6 +99,7 @@ def _neighbours(ends: Intervals) -> tuple[Indices, Indices]:
     """Return the earlier and the later row of each comparable pair of neighbours in time."""
     when = np.where(np.isinf(ends.upper), ends.lower, ends.upper)
     order = np.lexsort((np.isinf(ends.upper), when))
+    # R of Section 5.4: neighbours that are comparable
     known = ends.upper[order[:-1]] < ends.lower[order[1:]]
     return order[:-1][known], order[1:][known]
 
@@ -127,7 +129,8 @@ def threshold_terms(ends: Intervals, mode: str) -> Thresholds:
     times = np.unique(ends.upper[np.isfinite(ends.upper)])
     if not times.size:
         return Thresholds(low, high, 0, False)
-    low = np.searchsorted(times, ends.lower, side="left") - 1
+    low = np.searchsorted(times, ends.lower, side="left") - 1  # the last time before a row begins
+    # The row's own end
     high = np.where(np.isfinite(ends.upper), np.searchsorted(times, ends.upper), -1)
     chain = mode == "all" and not ends.right_censored
     used = np.zeros(len(times), bool)

@@ -94,14 +94,16 @@ class TransformationFunction(RegressorMixin, SoundEstimator):
             raise ValueError(f"utility and y must have as many rows; got {len(u)} and {len(y)}.")
         knots, place, count = np.unique(u, return_inverse=True, return_counts=True)
         mean = np.bincount(place.ravel(), y) / count
+        # Isotonic regression of the mean outcome at each utility
         fit = isotonic_chain(mean, count.astype(float))
         _, block = np.unique(fit.blocks, return_inverse=True)
         size = np.bincount(block, count)
         self.utilities_ = np.bincount(block, count * knots) / size
+        # Knots in the middle of blocks: interpolation keeps the slopes finite
         self.values_ = np.bincount(block, count * mean) / size
         rise, run = np.diff(self.values_), np.diff(self.utilities_)
         slopes = rise[run > 0] / run[run > 0]
-        self.lipschitz_ = float(slopes.max(initial=0.0))
+        self.lipschitz_ = float(slopes.max(initial=0.0))  # L of Lemma 1
         return self
 
     def predict(self, utility: Any) -> Floats:
@@ -148,11 +150,12 @@ def failure_cells(
     failed, weight : ndarray of shape (n_samples, n_times)
         Y_il of Section 5.5; the weight is zero where it is not known.
     """
-    failed = (ends.upper[:, None] <= times).astype(float)
-    alive = (ends.lower[:, None] > times).astype(float)
+    failed = (ends.upper[:, None] <= times).astype(float)  # Y_il of Section 5.5
+    alive = (ends.lower[:, None] > times).astype(float)  # no cell after the censoring: Section 5.5
     if censoring is None:
         return failed, failed + alive
     least = 1.0 / max(len(censoring.times), 1)
+    # Without these weights the omitted cells bias F upwards
     at_event = np.maximum(censoring(representative_times(ends), left=True), least)
     at_times = np.maximum(censoring(times), least)
     return failed, failed / at_event[:, None] + alive / at_times
@@ -186,6 +189,7 @@ def monotone_surface(values: Floats, weight: Floats, tol: float = 1e-6) -> Float
         half = np.stack(columns, axis=1)
         down = moved - half
         moved = half + across
+        # F rises in l
         surface = np.stack([isotonic_chain(r, w).values for r, w in zip(moved, weight)])
         across = moved - surface
         if np.abs(surface - start).max() <= tol:
@@ -283,6 +287,7 @@ class SurvivalCurveEstimator(SoundEstimator):
         seen = np.unique(ends_seen)
         if len(seen) > self.n_times:
             share = np.linspace(0, 1, self.n_times)
+            # Quantiles, where Section 5.5 has equidistant times
             seen = np.unique(np.quantile(ends_seen, share, method="inverted_cdf"))
         n = len(u)
         bins = min(60, int(np.ceil(n ** (1 / 3)))) if self.n_bins is None else self.n_bins
@@ -305,7 +310,7 @@ class SurvivalCurveEstimator(SoundEstimator):
         mass = np.where(empty, LEAST * float(mass[~empty].mean()), mass)
         self.utilities_ = np.bincount(cells, u) / np.bincount(cells)
         self.times_ = seen
-        self.survival_ = np.clip(1.0 - monotone_surface(values, mass), 0.0, 1.0)
+        self.survival_ = np.clip(1.0 - monotone_surface(values, mass), 0.0, 1.0)  # S = 1 - F
         return self
 
     def predict(self, utility: Any, times: Any = None) -> Floats:
@@ -353,8 +358,10 @@ class SurvivalCurveEstimator(SoundEstimator):
         """
         check_is_fitted(self, "survival_")
         survival = self.predict(utility)
+        # Section 5.5's difference quotient of F
         fall = -np.diff(survival, axis=1) / np.diff(self.times_)
         left = survival[:, :-1]
+        # Over S, which print leaves out
         return np.divide(fall, left, out=np.zeros_like(fall), where=left > 0)
 
     def __sklearn_tags__(self) -> Any:

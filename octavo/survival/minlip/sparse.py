@@ -151,7 +151,7 @@ class MinlipL1(SoundEstimator):
             )
         C = np.inf if self.C is None else float(self.C)
         try:
-            w, found = threshold_lp(threshold_problem(X, ends, terms), C)
+            w, found = threshold_lp(threshold_problem(X, ends, terms), C)  # Eq. (10)
         except ValueError as error:
             if np.isfinite(C):
                 raise

@@ -26,7 +26,7 @@ def settled_scale(ends: Intervals, time_scale: float | str | None) -> float:
     if not isinstance(time_scale, str):
         return float(time_scale)
     times = representative_times(ends)
-    middle = float(np.median(times))
+    middle = float(np.median(times))  # so that C means the same in days and in years
     return middle if middle > 0 else float(times.max()) or 1.0
 
 

@@ -139,7 +139,7 @@ def segments(signal: Floats, peaks: Ints) -> tuple[list[Floats], Ints, Ints]:
     """Cut between the middles of neighbouring intervals; the first and last peak have none."""
     if len(peaks) < 3:
         return [], peaks[:0], peaks[:0]
-    cuts = (peaks[:-1] + peaks[1:]) // 2
+    cuts = (peaks[:-1] + peaks[1:]) // 2  # the middles of the RR intervals
     beats = [signal[a:b] for a, b in pairwise(cuts)]
     return beats, peaks[1:-1], cuts[:-1]
 
@@ -346,6 +346,7 @@ class CycleSegmenter(TransformerMixin, SoundEstimator):
         unit = (piece - piece.mean()) / scale
         found = finders[0](unit, float(self.fs))
         for finder in finders[1:]:
+            # Section 3.1: both detectors must agree
             found = agreed(found, finder(unit, float(self.fs)), self.tolerance * self.fs)
         if self.window is None:
             return segments(piece, found)
@@ -354,7 +355,7 @@ class CycleSegmenter(TransformerMixin, SoundEstimator):
         return windows(piece, found, before, after)
 
     def _corrected(self, beat: Floats) -> Floats:
-        beat = beat - np.median(beat)
+        beat = beat - np.median(beat)  # amplitudes stay: they are part of the morphology
         if not self.standardize:
             return beat
         return beat / max(float(beat.std()), np.finfo(float).tiny)

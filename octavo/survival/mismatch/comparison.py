@@ -123,7 +123,7 @@ def pairwise_mismatch(
     sizes = [len(record.prototypes) for record in records]
     groups = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     if not n_known:
-        return weighted_means(members, weights, groups, how, n_jobs=n_jobs)
+        return weighted_means(members, weights, groups, how, n_jobs=n_jobs)  # Eq. (1) for all pairs
     rows = np.arange(n_known, len(records))
     return weighted_means(members, weights, groups, how, rows, 0, n_jobs)
 
@@ -315,6 +315,7 @@ class SymbolicMismatch(CallbackSupportMixin, TransformerMixin, SoundEstimator):
         self.mismatch_ = self._psi
         if self.mode == "energy":
             own = self.self_mismatch_
+            # 2 ψ_pq - ψ_pp - ψ_qq: zero for equal distributions, which ψ is not
             self.mismatch_ = 2 * self._psi - (own + own[:, None])
             np.fill_diagonal(self.mismatch_, 0.0)
         return self

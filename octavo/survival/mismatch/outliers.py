@@ -43,7 +43,7 @@ def neighbor_sums(mismatch: Floats, k: int, *, own: bool) -> Floats:
     if own:
         mismatch = mismatch.copy()
         np.fill_diagonal(mismatch, np.inf)
-    return np.partition(mismatch, k - 1, axis=1)[:, :k].sum(axis=1)
+    return np.partition(mismatch, k - 1, axis=1)[:, :k].sum(axis=1)  # Section 4.2
 
 
 def knee_of_merges(heights: Floats) -> int:
@@ -59,6 +59,7 @@ def linked(mismatch: Floats) -> Clusters:
     """Merge the closest clusters, by mean mismatch, up to the knee; find the largest."""
     plain = mismatch - min(0.0, float(mismatch.min()))  # an energy may be below zero by a little
     np.fill_diagonal(plain, 0.0)
+    # Section 4.3: average linkage
     merges = linkage(squareform(plain, checks=False), method="average")
     heights = merges[:, 2]
     labels = fcluster(merges, heights[knee_of_merges(heights)], criterion="distance") - 1
@@ -181,7 +182,9 @@ class MismatchOutlierDetector(OutlierMixin, SoundEstimator):
             self._fit_svm(used)
         elif self.method == "knn":
             self._k = min(int(self.k), len(used) - 1)
+            # Section 4.2, never with itself
             self.anomaly_scores_ = neighbor_sums(used, self._k, own=True)
+            # The top quarter: Section 5
             cut = np.quantile(self.anomaly_scores_, 1.0 - self.contamination, method="lower")
             self.high_risk_ = self.anomaly_scores_ > cut
             self.offset_ = -float(cut)
@@ -199,6 +202,7 @@ class MismatchOutlierDetector(OutlierMixin, SoundEstimator):
         self._spectrum = None
         if on is None:
             return mismatch
+        # Section 3.3
         self._spectrum = SpectrumTransform("clip" if self.clip else "none", on, self.gamma)
         K = self._spectrum.fit_transform(mismatch)
         if self.clip:
@@ -208,6 +212,7 @@ class MismatchOutlierDetector(OutlierMixin, SoundEstimator):
             return K
         self._norms = np.diagonal(K).copy()
         self._level = 0.5 * float(mismatch.mean() + np.diagonal(mismatch).mean())
+        # Squared distances in the kernel's space
         squares = np.maximum(self._norms + self._norms[:, None] - 2.0 * K, 0.0)
         if self.method == "ocsvm":
             self._gamma = median_gamma(squares) if self.gamma is None else float(self.gamma)
@@ -215,7 +220,7 @@ class MismatchOutlierDetector(OutlierMixin, SoundEstimator):
         return np.sqrt(squares)
 
     def _fit_svm(self, K: Floats) -> None:
-        self._svm = OneClassSVM(
+        self._svm = OneClassSVM(  # Section 4.1
             kernel="precomputed",
             nu=float(self.contamination),
             tol=max(1e-6, LIBSVM_TOL),
@@ -230,6 +235,7 @@ class MismatchOutlierDetector(OutlierMixin, SoundEstimator):
         self.merges_, self.cluster_labels_ = found.merges, found.labels
         self._largest = found.largest
         self._mismatch = used
+        # All outside the largest cluster: Section 4.3
         self.high_risk_ = found.labels != found.largest
         inside = (~self.high_risk_).astype(np.float64)
         others = np.maximum(inside.sum() - inside, 1.0)
@@ -253,6 +259,7 @@ class MismatchOutlierDetector(OutlierMixin, SoundEstimator):
         # ψ of a new recording with itself is unknown: the mean of the others stands for it
         own = np.full(len(rows), self._norms.mean())
         if self.clip == "gram":
+            # Of the double-centred matrix: its mean row is zero
             own = rows.mean(axis=1) - self._level
         squares = np.maximum(own[:, None] + self._norms - 2.0 * K, 0.0)
         return similarity(squares, self._gamma) if self.method == "ocsvm" else np.sqrt(squares)

@@ -55,6 +55,7 @@ def area_under_roc(event: Any, risk: Floats) -> float:
     if cases in (0, n):
         return 0.5
     ranks = rankdata(risk)
+    # Mann-Whitney's count
     return float((ranks[event].sum() - cases * (cases + 1) / 2) / (cases * (n - cases)))
 
 
@@ -132,6 +133,7 @@ def risk_report(high_risk: Any, durations: Any, events: Any, covariates: Any = N
             UserWarning,
             stacklevel=2,
         )
+    # Section 2.4, with Efron's ties
     coef, errors, risk = _cox(np.column_stack([group, known]), event, time)
     without = _cox(known, event, time)[2] if known.shape[1] else np.zeros(len(time))
     reach = float(ndtri(0.975)) * errors[0]
@@ -141,7 +143,7 @@ def risk_report(high_risk: Any, durations: Any, events: Any, covariates: Any = N
         hazard_ratio=float(ratio),
         ci_low=float(low),
         ci_high=float(high),
-        p_value=float(2.0 * ndtr(-abs(coef[0]) / errors[0])),
+        p_value=float(2.0 * ndtr(-abs(coef[0]) / errors[0])),  # Wald's test
         coef=coef,
         standard_errors=errors,
         n_high=int(group.sum()),

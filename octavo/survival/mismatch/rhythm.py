@@ -134,6 +134,7 @@ def hrv(intervals: Any, segment: float = 300.0) -> HeartRateVariability:
     squares = np.bincount(code, (rr - means[code]) ** 2)
     deviations = np.sqrt(squares[several] / (count[several] - 1))
     steps = np.diff(rr)
+    # Bins of 7.8125 ms
     bins = np.bincount(np.unique(np.floor(rr / BIN), return_inverse=True)[1].ravel())
     low, high = band_powers(rr)
     return HeartRateVariability(
@@ -142,7 +143,7 @@ def hrv(intervals: Any, segment: float = 300.0) -> HeartRateVariability:
         asdnn=float(deviations.mean()) if len(deviations) else 0.0,
         rmssd=float(np.sqrt(np.mean(steps**2))),
         hrvi=len(rr) / int(bins.max()),
-        pnn50=float(np.mean(np.abs(steps) > 50.0)),
+        pnn50=float(np.mean(np.abs(steps) > 50.0)),  # more than 50 ms
         lf_hf=low / high if high > 0 else 0.0,
     )
 
@@ -198,11 +199,13 @@ def heart_rate_turbulence(intervals: Any, premature: Any = None) -> HeartRateTur
     if not len(beats):
         raise ValueError("Turbulence needs a premature beat with enough beats around; none is.")
     before = rr[beats - 2] + rr[beats - 1]
+    # Turbulence onset: two intervals after the pause against two before
     onset = float(np.mean((rr[beats + 2] + rr[beats + 3] - before) / before)) * 100.0
     tail = np.mean([rr[b + 2 : b + 2 + AFTER] for b in beats], axis=0)
     line = np.arange(5) - 2.0
+    # Slope of least squares over five intervals; Σ line² = 10
     slope = float(max(line @ tail[i : i + 5] for i in range(len(tail) - 4)) / 10.0)
-    category = int(onset >= 0) + int(slope <= 2.5)
+    category = int(onset >= 0) + int(slope <= 2.5)  # 0 % and 2.5 ms: Section 5
     return HeartRateTurbulence(round(onset, 10), round(slope, 10), category, len(beats))
 
 
@@ -238,6 +241,6 @@ def deceleration_capacity(intervals: Any, largest_change: float = 0.05) -> Decel
     if not len(anchors):
         raise ValueError("No interval is longer than the one before by less than largest_change.")
     mean = [rr[anchors + shift].mean() for shift in (-2, -1, 0, 1)]
-    capacity = float(mean[2] + mean[3] - mean[1] - mean[0]) / 4.0
+    capacity = float(mean[2] + mean[3] - mean[1] - mean[0]) / 4.0  # (X0 + X1 - X-1 - X-2)/4
     category = int(capacity <= 4.5) + int(capacity < 2.5)
     return DecelerationCapacity(capacity, category, len(anchors))

@@ -51,18 +51,18 @@ def median_gamma(mismatch: Floats) -> float:
     """Return the inverse of the median mismatch of two different recordings."""
     off = mismatch[~np.eye(len(mismatch), dtype=bool)]
     median = float(np.median(off)) if off.size else 0.0
-    return 1.0 / median if median > np.finfo(float).tiny else 1.0
+    return 1.0 / median if median > np.finfo(float).tiny else 1.0  # γ is not given in the paper
 
 
 def similarity(mismatch: Floats, gamma: float) -> Floats:
     """Return exp(-gamma ψ), the generalised radial basis function."""
-    return np.exp(np.minimum(-gamma * mismatch, 700.0))
+    return np.exp(np.minimum(-gamma * mismatch, 700.0))  # Section 4.1
 
 
 def transformed_spectrum(eigenvalues: Floats, method: str) -> Floats:
     """Return what becomes of each eigenvalue."""
     if method == "clip":
-        return np.maximum(eigenvalues, 0.0)
+        return np.maximum(eigenvalues, 0.0)  # Section 3.3
     if method == "flip":
         return np.abs(eigenvalues)
     if method == "shift":
@@ -178,7 +178,7 @@ class SpectrumTransform(TransformerMixin, SoundEstimator):
             return similarity(mismatch, self.gamma_)
         if self.on == "gram":
             rows = mismatch - self._means - mismatch.mean(axis=1, keepdims=True)
-            return -0.5 * (rows + self._means.mean())
+            return -0.5 * (rows + self._means.mean())  # -½ J ψ J
         return mismatch
 
     def transform(self, X: Any) -> Floats:
@@ -196,6 +196,7 @@ class SpectrumTransform(TransformerMixin, SoundEstimator):
         """
         check_is_fitted(self, "matrix_")
         K = self._source(validate_data(self, X, dtype=np.float64, reset=False))
+        # K U diag(λ⁺/λ) Uᵀ: new rows by the map of the old
         return K if self._map is None else K @ self._map
 
     def fit_transform(self, X: Any, y: Any = None) -> Floats:

@@ -90,7 +90,7 @@ def farthest_first(
     while True:
         d = one_to_many(cycles.series(new), cycles, how, nearest, n_jobs)
         d[new] = 0.0
-        closer = d < nearest
+        closer = d < nearest  # C(x, S) as S grows: one pass for each symbol
         nearest[closer] = d[closer]
         labels[closer] = len(taken)
         taken.append(new)
@@ -99,7 +99,7 @@ def farthest_first(
         stop = on_step is not None and on_step()
         if stop or len(taken) >= min(n, max_symbols) or not curve[-1] > 0:
             break
-        if curve[-1] < threshold:
+        if curve[-1] < threshold:  # the Max-Min stops: Section 3.1
             break
     return Cover(np.array(taken, dtype=np.int64), labels, nearest, np.array(curve))
 
@@ -111,7 +111,7 @@ def knee(curve: Floats) -> int:
         return n - 1
     across = np.linspace(0.0, 1.0, n)
     height = (curve - curve[-1]) / (curve[0] - curve[-1])
-    return int(np.argmax(1.0 - across - height))
+    return int(np.argmax(1.0 - across - height))  # furthest below the chord of its ends
 
 
 def medoid(cycles: Ragged, how: Warping) -> int:
@@ -290,7 +290,7 @@ class MaxMinSymbolizer(CallbackSupportMixin, TransformerMixin, SoundEstimator):
             counts = np.bincount(labels, minlength=len(taken))
         self.prototype_indices_, self.labels_ = taken, labels
         self.prototypes_ = [cycles.series(int(i)).copy() for i in taken]
-        self.frequencies_ = counts / len(cycles)
+        self.frequencies_ = counts / len(cycles)  # F_p of Section 3.2
         self.symbols_ = Symbols(self.prototypes_, self.frequencies_)
         return self
 

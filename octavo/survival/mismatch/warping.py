@@ -65,7 +65,7 @@ def warping(band: Any, normalize: Any, cost: str, metric: str = "dtw") -> Warpin
         raise ValueError(f"normalize must be None or 'path'; got {normalize!r}.")
     if cost not in ("absolute", "squared"):
         raise ValueError(f"cost must be 'absolute' or 'squared'; got {cost!r}.")
-    share = 1.0 if band is None else min(1.0, float(band))
+    share = 1.0 if band is None else min(1.0, float(band))  # no band: every path
     return Warping(share, cost == "squared", normalize == "path", metric == "euclidean")
 
 

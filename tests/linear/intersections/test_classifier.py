@@ -1,5 +1,7 @@
 """The rule classifier, features, binariser, topics and rivals against plain definitions."""
 
+import itertools
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -156,6 +158,25 @@ def test_estimates_are_within_their_errors():
     assert model.estimate([()])[0] == 1.0
     with pytest.raises(ValueError, match="column numbers from 0 to 5"):
         model.estimate([(0, 6)])
+
+
+@pytest.mark.parametrize(("n_all", "n_some"), [(1, 0), (1, 1), (1, 3), (2, 2)])
+def test_the_standard_error_is_that_of_all_orders(n_all, n_some):
+    n, any_ = 6, n_all + n_some
+    X = np.zeros((n, 2), np.int8)
+    X[:n_all] = 1
+    X[n_all:any_, 0] = 1
+    orders = np.array(list(itertools.permutations(range(n))))
+    place = (orders < any_).argmax(axis=1)
+    tied = orders[np.arange(len(orders)), place] < n_all
+    draws = np.stack([tied, place + 1.0])
+    share, first = draws.mean(axis=1)
+    some = (n + 1) / n * (1 / first - 1 / (n + 1))
+    slope = np.array([some, -share * (n + 1) / n / first**2])  # of π₁π₂, by both means
+    expected = slope @ np.cov(draws, bias=True) @ slope
+    model = MinHashPrevalence(2, random_state=0).fit(X)
+    model.estimate_parts = lambda sets: np.array([[share, some]])
+    assert model.standard_error([(0, 1)]) == pytest.approx(np.sqrt(expected / 2), rel=1e-12)
 
 
 # --- topics and rivals ---------------------------------------------------------------------------
