@@ -46,7 +46,7 @@ def test_survival_equals_the_program(kind, ties, loss, pairs):
 
 
 def bounded(name):
-    """Return features and ends of one of lifelines' sets: intervals, with some open ends, or left."""
+    """Return features and ends of one of the sets of lifelines: intervals, open ends or left."""
     sets = pytest.importorskip("lifelines.datasets")
     if name == "botulinum":  # days until toxin is found: from zero, between two looks, or later
         table = sets.load_c_botulinum_lag_phase().to_numpy(float)
