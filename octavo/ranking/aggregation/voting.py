@@ -15,6 +15,7 @@ import scipy.sparse as sp
 
 from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.checked import checked
+from octavo.engine.estimators.doubles import real_array
 from octavo.ranking.aggregation.instances import split_queries
 from octavo.ranking.aggregation.metrics import ndcg_at
 from octavo.ranking.aggregation.preferences import PairwisePreferences, as_preferences
@@ -213,10 +214,13 @@ def best_fusion_k(
     (0.0, 60.0)
     """
     tables, grades = split_queries(R, relevance, None)
-    if not np.iterable(ks) or isinstance(ks, str) or not len(ks):
+    values = real_array(ks, "ks")
+    if values.ndim != 1 or not values.size:
         raise ValueError(f"ks must hold at least one number; got {ks!r:.60}.")
-    found = [ndcg_at(grades, [reciprocal_rank_fusion(one, k) for one in tables], at) for k in ks]
-    return float(ks[int(np.argmax(found))])
+    found = [
+        ndcg_at(grades, [reciprocal_rank_fusion(one, k) for one in tables], at) for k in values
+    ]
+    return float(values[int(np.argmax(found))])
 
 
 @checked
