@@ -16,6 +16,7 @@ from octavo.plot import plot_adherence, plot_ndcg_curves, plot_query_ranks, plot
 from octavo.ranking import (
     CRFRankAggregator,
     MultinomialPreferenceModel,
+    best_fusion_k,
     ndcg_at,
     reciprocal_rank_fusion,
 )
@@ -26,8 +27,10 @@ train, test = slice(0, 50), slice(50, 90)
 model = MultinomialPreferenceModel(adherence=True).fit(ranks[:15])
 field = CRFRankAggregator(n_epochs=30, random_state=0).fit(ranks[train], relevance[train])
 
+k = best_fusion_k(ranks[train], relevance[train])
 fused = {
     "reciprocal ranks": [reciprocal_rank_fusion(R) for R in ranks[test]],
+    f"the same, k = {k:g} by the labels": [reciprocal_rank_fusion(R, k) for R in ranks[test]],
     "preference model": model.aggregate(ranks[test]),
     "random field": field.predict(ranks[test]),
 }

@@ -138,7 +138,6 @@ RULES = {
     "Condorcet": lambda R: ranking.condorcet(R),
     "Bradley-Terry": lambda R: quiet(ranking.bradley_terry, counts(R)),
     "Plackett-Luce": lambda R: quiet(ranking.plackett_luce, R),
-    "RRF": lambda R: ranking.reciprocal_rank_fusion(R),
 }
 
 
@@ -148,6 +147,9 @@ def scores(seed: int, full: bool, name: str):
     R, y, new, _, _ = queries(seed, full)
     if name in RULES:
         return [RULES[name](one) for one in new]
+    if name == "RRF":  # its constant is tuned, as the paper's α is
+        k = ranking.best_fusion_k(R, y)
+        return [ranking.reciprocal_rank_fusion(one, k) for one in new]
     if name == "θ-MPM":
         return quiet(adherent(seed, full).aggregate, new)
     if name == "θ-MPM, labels":

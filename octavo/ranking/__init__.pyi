@@ -17,6 +17,7 @@ from octavo.ranking.aggregation.ranking_field import CRFRankAggregator as CRFRan
 from octavo.ranking.aggregation.ranking_field import crf_expected_ndcg as crf_expected_ndcg
 from octavo.ranking.aggregation.svd_features import SVDRankAggregator as SVDRankAggregator
 from octavo.ranking.aggregation.svd_features import preference_svd_features as preference_svd_features
+from octavo.ranking.aggregation.voting import best_fusion_k as best_fusion_k
 from octavo.ranking.aggregation.voting import borda as borda
 from octavo.ranking.aggregation.voting import condorcet as condorcet
 from octavo.ranking.aggregation.voting import copeland as copeland

@@ -361,7 +361,8 @@ class _Machine:
         q = alpha - beta
         value = float(alpha @ (self.has_low * p.lower) - beta @ (self.has_high * p.upper))
         weights = self.by_rows(q)
-        value -= 0.5 * float(weights @ weights)
+        with np.errstate(over="ignore"):  # multipliers grow for ever where nothing is feasible
+            value -= 0.5 * float(weights @ weights)
         return value - (0.5 * float(q @ q) / self.C if self.kind == "l2" else 0.0)
 
     def flow(self, alpha: Floats, beta: Floats, nu: Floats) -> Floats:

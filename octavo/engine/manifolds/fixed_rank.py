@@ -145,6 +145,7 @@ class PSDPolar:
     """W = U RRᵀ Uᵀ of rank r: a subspace and a positive definite form within it.
 
     A point is a pair (U, R), a tangent vector a pair (ξ_U, ξ_R²) with Uᵀξ_U = 0 and ξ_R² symmetric.
+    With a square U it is all of S+(d), in its affine-invariant metric.
 
     Parameters
     ----------

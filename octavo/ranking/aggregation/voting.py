@@ -15,10 +15,21 @@ import scipy.sparse as sp
 
 from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.checked import checked
+from octavo.engine.estimators.doubles import real_array
+from octavo.ranking.aggregation.instances import split_queries
+from octavo.ranking.aggregation.metrics import ndcg_at
 from octavo.ranking.aggregation.preferences import PairwisePreferences, as_preferences
 from octavo.ranking.aggregation.strengths import checked_ranks
 
-__all__ = ["borda", "condorcet", "copeland", "median_rank", "reciprocal_rank_fusion", "svp"]
+__all__ = [
+    "best_fusion_k",
+    "borda",
+    "condorcet",
+    "copeland",
+    "median_rank",
+    "reciprocal_rank_fusion",
+    "svp",
+]
 
 
 def _majorities(prefs: Any) -> Floats:
@@ -164,6 +175,52 @@ def reciprocal_rank_fusion(R: Any, k: float = 60) -> Floats:
     if isinstance(k, bool) or not isinstance(k, (int, float, np.number)) or not 0 <= k < np.inf:
         raise ValueError(f"k must be a finite number >= 0; got {k!r}.")
     return np.nansum(1.0 / (float(k) + ranks), axis=1)
+
+
+@checked
+def best_fusion_k(
+    R: Any,
+    relevance: Any,
+    ks: Any = (60, 0, 1, 2, 5, 10, 20, 100, 200, 500),
+    *,
+    at: int | None = 10,
+) -> float:
+    """Return the k of `reciprocal_rank_fusion` that serves labelled queries best.
+
+    The paper tunes it so (its α) before it compares. With many labelled queries
+    `CRFRankAggregator` learns more from them.
+
+    Parameters
+    ----------
+    R : list of array-like of shape (n_items, n_experts)
+        Ranks of each query, 1 is best, NaN is missing; one table is one query.
+    relevance : list of array-like of shape (n_items,)
+        Relevance of each query's items.
+    ks : array-like, default=(60, 0, 1, 2, 5, 10, 20, 100, 200, 500)
+        Values to try; among equals the first is returned.
+    at : int or None, default=10
+        Where lists are cut for the mean NDCG by which values are judged.
+
+    Returns
+    -------
+    k : float
+        One of `ks`.
+
+    Examples
+    --------
+    >>> from octavo.ranking import best_fusion_k
+    >>> R = [[1.0, 30.0], [3.0, 3.0]]  # one first place, or two third ones
+    >>> best_fusion_k(R, [1, 0], ks=[0, 60]), best_fusion_k(R, [0, 1], ks=[0, 60])
+    (0.0, 60.0)
+    """
+    tables, grades = split_queries(R, relevance, None)
+    values = real_array(ks, "ks")
+    if values.ndim != 1 or not values.size:
+        raise ValueError(f"ks must hold at least one number; got {ks!r:.60}.")
+    found = [
+        ndcg_at(grades, [reciprocal_rank_fusion(one, k) for one in tables], at) for k in values
+    ]
+    return float(values[int(np.argmax(found))])
 
 
 @checked

@@ -7,6 +7,7 @@ import pytest
 
 from octavo.ranking import (
     PairwisePreferences,
+    best_fusion_k,
     borda,
     bradley_terry,
     condorcet,
@@ -46,6 +47,18 @@ def test_rules_by_hand():
     np.testing.assert_allclose(reciprocal_rank_fusion(R)[0], 1 / 61 + 1 / 63)
     np.testing.assert_allclose(reciprocal_rank_fusion(R, k=0)[2], 1 / 3 + 1)
     assert median_rank([[1.0], [np.nan]]).tolist() == [-1, -2]
+
+
+def test_the_constant_of_fusion_is_the_one_that_labels_ask_for():
+    # 1 + 1/30 > 2/3, but 1/61 + 1/90 < 2/63: a first place outweighs two third ones at k = 0 alone.
+    first_wins = np.array([[1.0, 30.0], [3.0, 3.0], [2.0, np.nan]])
+    assert best_fusion_k([first_wins], [[1, 0, 0]], ks=[60, 0], at=1) == 0
+    assert best_fusion_k([first_wins, first_wins], [[0, 1, 0]] * 2, ks=[0, 60], at=1) == 60
+    assert best_fusion_k(first_wins, [0, 0, 1], at=1) == 60  # none of them: all are equal
+    with pytest.raises(ValueError, match="ks must hold at least one number"):
+        best_fusion_k(first_wins, [1, 0, 0], ks=[])
+    with pytest.raises(ValueError, match="holds 2 grades for 3 items"):
+        best_fusion_k([first_wins], [[1, 0]])
 
 
 def test_svp_is_least_squares_over_compared_pairs():

@@ -45,6 +45,38 @@ def test_survival_equals_the_program(kind, ties, loss, pairs):
         assert model.lipschitz_ == pytest.approx(np.linalg.norm(model.coef_))
 
 
+def bounded(name):
+    """Return features and ends of one of the sets of lifelines: intervals, open ends or left."""
+    sets = pytest.importorskip("lifelines.datasets")
+    if name == "botulinum":  # days until toxin is found: from zero, between two looks, or later
+        table = sets.load_c_botulinum_lag_phase().to_numpy(float)
+        return table[:, :2], table[:, 2], table[:, 3]
+    if name == "diabetes":  # years until a kidney fails, between two visits
+        table = sets.load_diabetes()[:90]
+        return (table[["gender"]] == "male").to_numpy(float), *table[["left", "right"]].to_numpy().T
+    table = sets.load_nh4()  # concentrations, some below what the meter sees
+    upper = table["NH4.mg.per.L"].to_numpy()
+    lower = np.where(table["Censored"], 0.0, upper)
+    return np.c_[table["Week"], np.arange(len(upper))].astype(float), lower, upper
+
+
+@pytest.mark.parametrize("name", ["botulinum", "diabetes", "ammonia"])
+@pytest.mark.parametrize("pairs", ["nearest", "all"])
+def test_bounded_times_of_lifelines_equal_the_program(name, pairs):
+    X, lower, upper = bounded(name)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    lower, upper = lower / np.median(lower[lower > 0]), upper / np.median(lower[lower > 0])
+    model = MinlipSurvival(C=0.1, pairs=pairs, **PLAIN).fit(X, np.column_stack([lower, upper]))
+    listed = {"nearest": nearest_pairs, "all": all_pairs}[pairs](lower, upper)
+    value, utility = minlip_primal(X, lower, upper, listed, 0.1)
+    assert model.objective_ == pytest.approx(value, rel=1e-6)
+    np.testing.assert_allclose(spread(model.utility_train_), spread(utility), atol=1e-4)
+    u = model.predict_utility(X)
+    counted = [(u[i] > u[j]) + 0.5 * (u[i] == u[j]) for i, j in all_pairs(lower, upper)]
+    found = model.score(X, np.column_stack([lower, upper]))
+    assert found == pytest.approx(np.mean(counted), abs=1e-12)
+
+
 def kernel_of(name):
     return ComponentwiseKernel(name[5:]) if name.startswith("each-") else name
 

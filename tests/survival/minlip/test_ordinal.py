@@ -147,6 +147,12 @@ def test_implicit_dummies_equal_the_extended_ranking():
     np.testing.assert_allclose(model.coef_, w.value[:3], atol=1e-5)
 
 
+@pytest.mark.filterwarnings("error")
+def test_without_errors_equal_rows_of_two_levels_say_set_C_and_nothing_else():
+    with pytest.raises(ValueError, match="set C to a number"):
+        MinlipOrdinal(C=None).fit([[0.0], [1.0], [0.0]], [0, 1, 2])
+
+
 def test_levels_without_rows_names_and_errors():
     X, y = sample(levels=(1.0, 2.0, 4.0))
     with pytest.warns(UserWarning, match="level 3.0"):
