@@ -111,7 +111,7 @@ def test_only_this_machine_is_listened_to(data):
         assert addresses == {"127.0.0.1"}
     finally:
         server.stop()
-    with pytest.raises(OSError):
+    with pytest.raises(OSError, match="refused"):
         urllib.request.urlopen(server.url, timeout=5)
 
 

@@ -202,8 +202,9 @@ def steady_pass(
     """Take one pass, again with a quarter of the step where it has run away.
 
     A schedule that ends lowest on the first rows can still be too long for what comes: a flat
-    gradient grows as the cube of its point. A pass has run away where the cost of the first
-    rows is not finite, or more than ten times the larger of what it was and what W = 0 costs.
+    gradient grows as the cube of its point, and a polar form shrinks to nothing. A pass has run
+    away where the cost of the first rows is not finite, or more than ten times what it was and
+    more than a tenth of what W = 0 costs.
 
     Parameters
     ----------
@@ -231,7 +232,7 @@ def steady_pass(
         return half_mean_square(residuals(predicted, target, bound))
 
     with np.errstate(over="ignore", invalid="ignore"):
-        limit = 10.0 * max(cost(stream.squared(part)), cost(np.zeros_like(target)))
+        limit = max(10.0 * cost(stream.squared(part)), 0.1 * cost(np.zeros_like(target)))
         for _ in range(_RETRIES):
             moved = stream.copy()
             seen, n_skipped = run_pass(moved, rows, y, relation, schedule, t, batch_size, order)

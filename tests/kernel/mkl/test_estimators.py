@@ -3,7 +3,7 @@
 import cvxpy as cp
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, SVR, OneClassSVM
@@ -292,10 +292,17 @@ def test_solvers_agree_on_kernels_computed_on_the_fly():
 def test_large_problems_form_no_matrix(monkeypatch):
     from octavo.kernel.mkl import base as mkl_fit
 
+    X, y, _ = make_mkl_toy(60, 0.5, d=4, random_state=0)
+    whole = LpMKLClassifier(p=2, tol=1e-7).fit(X, y)
+    scores = whole.decision_function(X)
     monkeypatch.setattr(mkl_fit, "IN_MEMORY", 0)
     monkeypatch.setattr(KernelStack, "fit_transform", None)
-    X, y, _ = make_mkl_toy(60, 0.0, d=4, random_state=0)
-    assert LpMKLClassifier(p=2).fit(X, y).score(X, y) > 0.8
+    rows = LpMKLClassifier(p=2, tol=1e-7).fit(X, y)
+    # each objective is within its gap of the common optimum
+    apart = abs(rows.objective_ - whole.objective_)
+    assert apart <= rows.duality_gap_ + whole.duality_gap_ <= 1e-5 * whole.objective_
+    np.testing.assert_allclose(rows.weights_, whole.weights_, atol=5e-3)
+    np.testing.assert_allclose(rows.decision_function(X), scores, atol=2e-2)
 
 
 @settings(max_examples=15, deadline=None)
@@ -306,8 +313,7 @@ def test_large_problems_form_no_matrix(monkeypatch):
 )
 def test_weights_follow_their_kernels(seed, p, order):
     _, y, _, K = views(n=25, seed=seed)
-    if abs(y.sum()) == 25:
-        return
+    assume(abs(y.sum()) < 25)
     asked = {"normalize": None, "tol": 1e-7, "max_iter": 5000}
     one = LpMKLClassifier("precomputed", p=p, **asked).fit(K, y)
     two = LpMKLClassifier("precomputed", p=p, **asked).fit(K[list(order)], y)
@@ -322,8 +328,7 @@ def test_weights_follow_their_kernels(seed, p, order):
 def test_scaling_all_kernels_is_scaling_the_cost(seed, factor):
     """K → cK with C → C/c leaves the decision function, the weights and c × the objective."""
     _, y, _, K = views(n=25, seed=seed)
-    if abs(y.sum()) == 25:
-        return
+    assume(abs(y.sum()) < 25)
     asked = {"normalize": None, "tol": 1e-8}
     one = LpMKLClassifier("precomputed", p=1.7, C=1.0, **asked).fit(K, y)
     two = LpMKLClassifier("precomputed", p=1.7, C=1.0 / factor, **asked).fit(factor * K, y)

@@ -98,5 +98,5 @@ def test_far_tails_stay_finite():
     W[0, 0] = np.sqrt(1 - 1e-12)
     S = np.array([[1e-3]])
     draw_scores(np.random.default_rng(0), W, np.array([[-1e4]]), S, codes, D)
-    assert np.isfinite(S[0, 0])
-    assert S[0, 0] >= 0.0
+    # The law beyond zero has mean 1e-4; sums of 1e14 leave a multiple of their last bit, 1/64.
+    assert 0.0 <= S[0, 0] <= 4 / 64

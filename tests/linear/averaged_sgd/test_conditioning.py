@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.optimize import minimize
 from scipy.special import expit, logsumexp
 from sklearn.linear_model import LogisticRegression
 
@@ -151,7 +152,20 @@ def test_regressors_are_certified_in_their_scale():
     y = 100 + 10 * (X @ [1.0, -2.0, 0.5] + rng.standard_t(3, size=20_000))
     model = AveragedSGDRegressor(scale="auto", c=20.0, random_state=0).fit(X, y)
     found = local_conditioning(model, X, y)
-    assert found.excess_bound < 0.1
+    Z = np.c_[X, np.ones(len(X))]
+
+    def mean_loss(theta):  # log cosh of residuals in units of the scale, its slope with it
+        r = (y - Z @ theta) / model.scale_
+        total = np.logaddexp(r, -r).mean() - np.log(2)
+        return total, -Z.T @ np.tanh(r) / len(r) / model.scale_
+
+    own = np.append(model.coef_, model.intercept_)
+    best = minimize(mean_loss, own, jac=True, method="BFGS", options={"gtol": 1e-12}).x
+    gap = mean_loss(own)[0] - mean_loss(best)[0]
+    assert 1e-9 < gap <= found.excess_bound < 4 * gap  # looseness is about three
+    assert np.linalg.norm(own - best) / model.scale_ <= found.distance_bound
+    tails = 1 / np.cosh((y - Z @ own) / model.scale_) ** 2
+    assert found.mu == pytest.approx(np.linalg.eigvalsh((Z.T * tails) @ Z / len(Z))[0], rel=1e-6)
     assert found.efficiency > 0.3
     with pytest.raises(ValueError, match="depends on y"):
         local_conditioning(model, X)

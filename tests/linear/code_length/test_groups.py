@@ -115,7 +115,7 @@ def test_whole_groups():
         for s in itertools.combinations(range(4), k)
     )
     reached = bits(X, y, np.flatnonzero(found.support_)) + (2 + 2 * sizes).sum()
-    assert reached >= shortest - 1e-9
+    assert reached == pytest.approx(shortest, abs=1e-9)  # on these rows the greedy order finds it
 
 
 @pytest.mark.parametrize("scheme", ["switch", "subset", "full", "ric"])

@@ -312,14 +312,25 @@ def test_several_classes_add_up():
 
 def test_intercepts_and_kernels_are_audited_on_their_features():
     rng = np.random.default_rng(6)
+    found, plain = [], PrivateHuberSVM(0.5, alpha=0.1, data_norm=np.sqrt(2), classes=[-1, 1])
     for trial in range(40):
         one, other = random_pair(rng, 6, 2, 1.0)
         linear = PrivateHuberSVM(0.5, alpha=0.1, fit_intercept=True, classes=[-1, 1])
-        assert privacy_audit(linear, one, other, 40, refine=False, random_state=trial) <= 0.5
+        wider = [(np.column_stack([X, np.ones(len(X))]), y) for X, y in (one, other)]
         kernel = PrivateKernelClassifier(
             gamma=2.0, n_components=4, epsilon=0.5, loss="huber", alpha=0.1, classes=[-1, 1]
         )
-        assert privacy_audit(kernel, one, other, 40, refine=False, random_state=trial) <= 0.5
+        found.append(
+            [
+                privacy_audit(model, one, other, 40, refine=False, random_state=trial)
+                for model in (linear, kernel)
+            ]
+        )
+        # an intercept is one more column of ones, which makes a norm of 1 into one of √2
+        by_hand = privacy_audit(plain, *wider, 40, refine=False, random_state=trial)
+        assert found[-1][0] == pytest.approx(by_hand, rel=1e-9)
+    assert np.max(found) <= 0.5
+    assert (np.max(found, axis=0) > 0.1).all()  # an audit that looks at nothing finds zero
 
 
 def test_sparse_records_and_fitted_models_are_audited_alike():

@@ -316,7 +316,10 @@ def test_models_lie_on_their_grid():
         model.fit(X, y)
         places = np.rint(model.coef_ / model.grid_)
         np.testing.assert_array_equal(places * model.grid_, model.coef_)
-        assert model.mask_scale_ > 0
+        # of 9 d / ε' steps, where 1/1024 of each problem's share of epsilon pays for the mask
+        own = model.epsilon / len(model.coef_) / 1024
+        d = model.coef_.shape[1] + bool(model.fit_intercept)
+        assert model.mask_scale_ == pytest.approx(np.ceil(9 * d / own) * model.grid_, rel=1e-12)
     twin = PrivateHuberSVM(np.inf).fit(X, y)
     assert (twin.grid_, twin.mask_scale_) == (0, 0)
 

@@ -453,7 +453,8 @@ def test_timing_tells_where_the_time_went():
     assert {"describe", "online", "start", "probe"} <= set(summary)
     probes = summary["probe"]
     assert probes["calls"] == model.n_iter_
-    assert probes["nonzeros_per_second"] > 1e5
+    seconds = sum(phase.wall for phase in model.timing_.of("probe"))
+    assert probes["nonzeros_per_second"] == pytest.approx(model.n_iter_ * X.nnz / seconds)
     for phase in model.timing_.of("probe"):
         assert phase.shares.sum() == X.nnz
         np.testing.assert_allclose(
@@ -538,7 +539,8 @@ def test_empty_shards_count_for_nothing():
     without = HybridLinearClassifier(**TIGHT).fit([parts[0], parts[2]])
     np.testing.assert_array_equal(with_empty.online_coef_, without.online_coef_)
     np.testing.assert_array_equal(with_empty.G_, without.G_)
-    assert np.isfinite(with_empty.coef_).all()
+    assert with_empty.objective_ == pytest.approx(without.objective_, rel=1e-9)
+    np.testing.assert_allclose(with_empty.coef_, without.coef_, atol=1e-4)
     with pytest.raises(ValueError, match="all shards are empty"):
         HybridLinearClassifier().fit([parts[1]])
 

@@ -74,7 +74,7 @@ def test_collisions_are_reported_and_count_once():
     both = ConjunctionHasher(1).fit_transform(np.array([["x", "y", "z"]]))
     assert both.max() == 1.0
     roomy = ConjunctionHasher(24, None).fit(table)
-    assert roomy.collision_rate_ < 0.01
+    assert roomy.collision_rate_ == 0.0  # 200 keys in 2^24 places: by chance once in 840 tables
 
 
 def test_single_features_agree_with_sklearns_hasher_in_number():
@@ -145,7 +145,8 @@ def test_hashed_buckets_are_used_evenly():
     table = model.transform(sequences)
     last = np.asarray(table.sum(axis=0)).ravel()[-16:]  # one position of degree 8
     assert last.sum() == 4000
-    assert last.min() > 150
+    # 4,000 of 65,536 words in 16 buckets: 250 each, standard deviation 15
+    assert np.abs(last - 250).max() < 4.5 * np.sqrt(4000 / 16 * 15 / 16)
 
 
 def test_unknown_letters_and_lower_case():

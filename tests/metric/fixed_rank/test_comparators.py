@@ -33,7 +33,10 @@ def test_a_step_of_lego_minimises_its_objective(step, y):
 
 def test_lego_passes_over_bounds_that_hold():
     np.testing.assert_array_equal(lego([[1.0, 0.0]], [2.0], [1]), np.eye(2))
-    assert lego([[1.0, 0.0]], [2.0], [-1])[0, 0] > 1.0
+    # D_ld(diag(w, 1), I) + ½ (w - 2)² is least where 1 - 1/w + w - 2 = 0: the golden ratio
+    broken = lego([[1.0, 0.0]], [2.0], [-1])
+    np.testing.assert_allclose(broken, np.diag([(1 + np.sqrt(5)) / 2, 1.0]), rtol=1e-12)
+    np.testing.assert_array_equal(lego([[1.0, 0.0]], [0.5], [-1]), np.eye(2))
 
 
 def test_pola_projects_onto_its_half_space_first():

@@ -104,21 +104,24 @@ def test_a_pass_that_ran_away_is_taken_with_shorter_steps():
     assert model.objective_ < 0.5 * nothing
 
 
+@pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("geometry", ["flat", "polar"])
-def test_a_block_that_would_blow_up_is_taken_with_shorter_steps(geometry):
-    """Steps fitted to the first block are far too long for one whose rows are ten times longer."""
-    rng = np.random.default_rng(0)
+def test_a_block_that_would_blow_up_is_taken_with_shorter_steps(geometry, seed):
+    """Steps fitted to the first block are far too long for one whose rows are ten times longer.
+
+    A flat form grows beyond bounds then, and a polar one shrinks to nothing.
+    """
+    rng = np.random.default_rng(seed)
     A, G = rng.standard_normal((2000, 8)), rng.standard_normal((8, 2))
     model = OnlineFixedRankPSD(2, geometry, random_state=0)
     model.partial_fit(A, ((A @ G) ** 2).sum(axis=1))
     long_rows = 10.0 * rng.standard_normal((2000, 8))
     y = ((long_rows @ G) ** 2).sum(axis=1)
-    chosen = model.step_
+    chosen, known = model.step_, np.mean((model.predict(long_rows) - y) ** 2)
     model.partial_fit(long_rows, y)
-    assert np.isfinite(model.components_).all()
-    assert model.step_ <= chosen
-    error = 0.5 * np.mean((model.predict(long_rows) - y) ** 2)
-    assert error <= 10.0 * 0.5 * np.mean(y**2)  # what W = 0 costs, times ten
+    assert model.step_ < chosen
+    error = np.mean((model.predict(long_rows) - y) ** 2)
+    assert error <= max(2.0 * known, 1e-6 * np.mean(y**2))  # what was known is kept
     assert model.n_seen_ == 4000
 
 

@@ -252,7 +252,7 @@ def test_wrong_use_is_met_by_sentences():
 
 def test_mixtures_are_multiplied_as_integrals_say():
     from scipy.integrate import quad
-    from scipy.stats import norm
+    from scipy.stats import multivariate_normal, norm
     from sklearn.mixture import GaussianMixture
 
     one = ([0.4, 0.6], [[0.0], [3.0]], [[1.0], [0.5]])
@@ -273,7 +273,18 @@ def test_mixtures_are_multiplied_as_integrals_say():
     X = np.random.default_rng(0).standard_normal((60, 2))
     for kind in ("full", "diag", "tied", "spherical"):
         fitted = GaussianMixture(2, covariance_type=kind, random_state=0).fit(X)
-        assert probability_product_kernel([fitted], power=1.0)[0, 0] > 0
+        covs = fitted.covariances_
+        if kind == "tied":
+            covs = [covs, covs]
+        elif kind != "full":
+            covs = [c * np.eye(2) for c in covs]
+        exact = sum(
+            v * w * multivariate_normal.pdf(m, n, C + D)
+            for v, m, C in zip(fitted.weights_, fitted.means_, covs)
+            for w, n, D in zip(fitted.weights_, fitted.means_, covs)
+        )  # the integral of a product of two normal densities
+        found = probability_product_kernel([fitted], power=1.0)
+        assert found[0, 0] == pytest.approx(exact, rel=1e-10)
     with pytest.raises(ValueError, match="same dimension"):
         probability_product_kernel([one, ([1.0], [[0.0, 0.0]], [[1.0, 1.0]])])
     with pytest.raises(ValueError, match="positive variances"):

@@ -5,7 +5,7 @@ import itertools
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from octavo.metric import (
@@ -101,8 +101,7 @@ def test_the_draw_depends_on_the_seed_and_not_on_the_order_of_rows():
 @given(st.integers(0, 10_000), st.integers(4, 9), st.integers(1, 40))
 def test_an_acyclic_set_is_embedded_with_every_margin(seed, n, m):
     C = clean_comparisons(random_comparisons(n, m, seed), random_state=seed)
-    if not len(C):
-        return
+    assume(len(C) > 0)
     points = partial_order_embedding(n, C)
     assert points.shape == (n, n - 1)
     squared = ((points[:, None] - points) ** 2).sum(axis=2)

@@ -149,12 +149,18 @@ def test_chance_is_the_mean_over_shuffles():
 def test_shares_sum_to_one_and_a_balanced_network_surprises():
     s = np.sign(np.random.RandomState(1).standard_normal(20))
     report = balance_report(np.outer(s, s) - np.eye(20))
-    for length in (3, 4):
+    n = np.sum(np.triu(np.outer(s, s), 1) < 0) / 190  # of 190 links
+    for length, cycles in ((3, 1140), (4, 3 * 4845)):
         names = [p for p in PATTERNS if len(p) == length]
         assert sum(report.shares[p] for p in names) == pytest.approx(1.0)
         assert sum(report.expected_shares[p] for p in names) == pytest.approx(1.0)
         assert report.shares[f"balanced {length}"] == 1.0
-        assert report.surprises[f"balanced {length}"] > 5.0
+        p = report.expected_shares[f"balanced {length}"]
+        # signs dealt without return come near independent ones: 1/190 apart an exchange
+        assert p == pytest.approx((1 + (1 - 2 * n) ** length) / 2, abs=6 / 190)
+        # all of them, in standard deviations of as many independent cycles (Table 5)
+        wanted = np.sqrt(cycles * (1 - p) / p)
+        assert report.surprises[f"balanced {length}"] == pytest.approx(wanted)
 
 
 def test_katz_is_the_series_and_the_inverse():

@@ -79,7 +79,9 @@ def test_theorem_17_incoherence_is_at_most_the_group_imbalance(sizes):
         assert nu == pytest.approx(len(network.groups) * (used**2).max(), rel=1e-9)
     assert nu <= group_imbalance(network.groups) * (1 + 1e-12)
     assert group_imbalance(network.groups) == sum(sizes) / min(sizes)
-    assert recovery_scale(network.groups) > 0
+    n = sum(sizes)
+    scale = (n / min(sizes)) ** 4 * n * np.log(n) ** 2  # Theorem 18
+    assert recovery_scale(network.groups) == pytest.approx(scale, rel=1e-12)
 
 
 def test_bad_input_gets_a_sentence():

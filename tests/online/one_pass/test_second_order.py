@@ -113,12 +113,15 @@ def test_confidence_weighted_steps_are_gaussian_projections(name, seed):
     model, price = SOFT[name]
     model = clone(model).set_params(**PLAIN).partial_fit(X[:3], y[:3], classes=[0, 1])
     mean0, sigma0 = model.coef_[0].copy(), model.covariance_
+    moved = 0
     for y_t in (0, 1):
         after = clone(model).partial_fit(X[:3], y[:3], classes=[0, 1]).learn_one(X[3], y_t)
         if after.n_updates_ > model.n_updates_:
             means, sigma = project(X[3], mean0, sigma0, norm.ppf(0.8), price, 2 * y_t - 1)
             np.testing.assert_allclose(after.coef_[0], means[0], atol=2e-5)
+            moved += 1
             np.testing.assert_allclose(after.covariance_, sigma, atol=2e-5)
+    assert moved > 0  # no score has its margin on both sides
 
 
 @pytest.mark.parametrize("name", list(SOFT))
@@ -130,6 +133,7 @@ def test_multiclass_steps_are_gaussian_projections(name, seed):
     model, price = SOFT[name]
     model = clone(model).set_params(**PLAIN).partial_fit(X[:4], y[:4], classes=[0, 1, 2])
     W, sigma0 = model.coef_.copy(), model.covariance_
+    moved = 0
     for y_t in range(3):
         after = clone(model).partial_fit(X[:4], y[:4], classes=[0, 1, 2]).learn_one(X[4], y_t)
         if after.n_updates_ == model.n_updates_:
@@ -140,6 +144,8 @@ def test_multiclass_steps_are_gaussian_projections(name, seed):
         means, sigma = project(X[4], W[pair], sigma0, norm.ppf(0.8), price, 1, copies=2)
         np.testing.assert_allclose(after.coef_[pair], means, atol=2e-5)
         np.testing.assert_allclose(after.covariance_, sigma, atol=2e-5)
+        moved += 1
+    assert moved >= 2  # one class at most is ahead of the others
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -181,15 +187,23 @@ def test_soft_confidence_without_a_price_limit_is_cw(n_classes, covariance):
 def test_confidence_of_one_half_only_asks_for_the_right_sign():
     """η = 1/2 is φ = 0: Σ never changes, and a positive margin is enough."""
     X, y = noisy_stream(sparsity=0.0)
-    model = CustomOnlineClassifier("cw", parameters=(0.0, np.inf, 0.0), **PLAIN)
-    for t in range(len(X)):
-        known = hasattr(model, "classes_")
-        right = known and model.predict(X[t : t + 1])[0] == y[t]
-        updates = model.n_updates_ if known else 0
-        model.partial_fit(X[t : t + 1], y[t : t + 1], classes=[0, 1])
-        if right and X[t].any():
-            assert model.n_updates_ == updates
-    np.testing.assert_array_equal(model.covariance_, np.eye(X.shape[1]))
+    # From the origin, where every margin is 0, it would never move: other rows are learned first.
+    model = CustomOnlineClassifier("cw", parameters=(norm.ppf(0.9), np.inf, 0.0), **PLAIN)
+    model.partial_fit(X[:30], y[:30], classes=[0, 1]).set_params(parameters=(0.0, np.inf, 0.0))
+    sigma, quiet, moved = model.covariance_.copy(), 0, 0
+    for row, label in zip(X[30:], y[30:]):
+        if not row.any():
+            continue
+        mean, updates = model.coef_[0].copy(), model.n_updates_
+        margin = (2 * label - 1) * (mean @ row)
+        model.learn_one(row, label)
+        # the nearest mean with the right sign, in the metric of Σ: a margin of 0
+        least = mean - min(margin, 0.0) * (2 * label - 1) * sigma @ row / (row @ sigma @ row)
+        np.testing.assert_allclose(model.coef_[0], least, atol=1e-12)
+        assert model.n_updates_ == updates + (margin < 0)
+        quiet, moved = quiet + (margin > 0), moved + (margin < 0)
+    assert min(quiet, moved) > 5
+    np.testing.assert_array_equal(model.covariance_, sigma)
 
 
 @pytest.mark.parametrize("entry", SECOND_ORDER, ids=label_of)

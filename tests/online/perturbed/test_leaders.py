@@ -279,9 +279,13 @@ def test_theorem_2_in_a_bounded_game(signed):
     trace = PROT(PowerGamma(1.0), a=4.0, signed=signed).run(losses)
     np.testing.assert_allclose(trace.volume_, np.arange(1, 2001))
     k = prot_constants(5, 4.0, signed).K
+    # Eq. (37) with γ = 1/t: a half is Lemma 4's, the other at most Lemma 3's.
+    whole = 2 * math.sqrt(k * (1 + math.log(5))) * np.sum(np.arange(1, 2001) ** -0.5)
+    lemmas = trace.bounds()["lemmas 3 and 4"][-1]
+    assert 0.5 * whole < lemmas <= whole
     # Σ t^(-1/2) <= 2 √T: the form 4 √(K (1 + ln N) T) of Section 4.
-    assert trace.regret_[-1] <= 4 * math.sqrt(k * (1 + math.log(5)) * 2000)
-    assert trace.regret_[-1] > 0
+    assert whole <= 4 * math.sqrt(k * (1 + math.log(5)) * 2000)
+    assert 0 < trace.regret_[-1] <= lemmas
 
 
 @pytest.mark.parametrize(("growth", "delta"), [(0.1, 1.0), (0.6, 0.4), (0.0, 0.9)])

@@ -35,15 +35,27 @@ def test_densities_and_bands(model):
     ax = plot.plot_conditional_density(model, X[:2], grid)
     assert np.allclose(ax.lines[1].get_ydata(), model.predict_density(X[1:2], grid)[0])
     plot.plot_conditional_density(model, X[:1], grid, band=None)
-    assert plot.plot_predictive_bands(model, X[:5]).get_ylabel() == "mean of y given x"
+    ax = plot.plot_predictive_bands(model, X[:5])
+    assert ax.get_ylabel() == "mean of y given x"
+    assert np.allclose(ax.lines[0].get_xydata(), np.column_stack([X[:5, 0], model.predict(X[:5])]))
+    bars = np.array(ax.collections[0].get_segments())[:, :, 1]
+    assert np.allclose(bars.T, model.predict_interval(X[:5], 0.95, target="mean"))
     classes = EnrichedDPClassifier(n_iter=100, burn_in=50, random_state=0).fit(X, Y > 4.5)
     assert "True" in plot.plot_predictive_bands(classes, X[:5]).get_ylabel()
 
 
 def test_clusters(model):
     ax = plot.plot_co_clustering(model)
-    assert ax.images[0].get_array().shape == (50, 50)
-    plot.plot_co_clustering(model, nested=True)
+    shown, whole = ax.images[0].get_array(), model.co_clustering_y_
+    assert np.allclose(np.sort(shown.ravel()), np.sort(whole.ravel()))
+    ends = np.cumsum(np.bincount(model.y_partition_))
+    for k, (size, end) in enumerate(zip(np.diff(ends, prepend=0), ends)):  # clusters lie together
+        own = model.y_partition_ == k
+        assert shown[end - size : end, end - size : end].sum() == pytest.approx(
+            whole[np.ix_(own, own)].sum()
+        )
+    nested = plot.plot_co_clustering(model, nested=True).images[0].get_array()
+    assert np.allclose(np.sort(nested.ravel()), np.sort(model.co_clustering_x_.ravel()))
     assert "y-clusters" in plot.plot_cluster_tree(model).get_title()
     with pytest.raises(ValueError, match="threshold"):
         plot.plot_cluster_tree(model, threshold=2.0)

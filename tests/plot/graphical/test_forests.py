@@ -55,4 +55,9 @@ def test_pairs_and_scores(fitted):
     assert plot_pair_density(forest, X).get_xlabel() == f"column {i}"
     ax = plot_density_scores(forest, X, X[::-1] * 1.5)
     assert ax.get_legend() is not None
+    for bars, rows in zip(ax.containers, (X, X[::-1] * 1.5), strict=True):
+        left = np.array([bar.get_x() for bar in bars] + [bars[-1].get_x() + bars[-1].get_width()])
+        shares = [bar.get_height() * bar.get_width() for bar in bars]
+        counts, _ = np.histogram(forest.score_samples(rows), left)
+        np.testing.assert_allclose(shares, counts / len(rows), atol=1.5 / len(rows))
     assert plot_density_scores(lasso, X).get_legend() is None

@@ -20,6 +20,7 @@ from octavo.rl import (
     SchniderPK,
     SigmoidPD,
     WatkinsQLambda,
+    infusion_rates,
     run_trial,
     simulate_patients,
 )
@@ -41,9 +42,18 @@ def test_signals():
 def test_policy():
     agent = WatkinsQLambda(random_state=0).fit(PropofolEnv(exploring=True), 20)
     ax = plot_infusion_policy(agent)
-    shown = ax.images[0].get_array()
+    image = ax.images[0]
+    shown = image.get_array()
     assert shown.shape == (19, 19)
-    assert shown.max() <= np.sqrt(60)
+    left, right, bottom, top = image.get_extent()
+    # the middle of each cell of the picture, BIS above target to the right, its change upwards
+    x = left + (right - left) * (np.arange(19) + 0.5) / 19
+    y = bottom + (top - bottom) * (np.arange(19) + 0.5) / 19
+    assert image.origin == "lower"
+    states = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
+    rates = infusion_rates()[agent.predict(states)].reshape(19, 19)
+    np.testing.assert_allclose(shown**2, rates, atol=1e-9)
+    assert len(np.unique(rates)) > 2
 
 
 def test_boxes_and_criteria():

@@ -55,4 +55,6 @@ def test_lasso_path_draws_every_coefficient():
 
 def test_state_features_draws_a_curve_each():
     ax = plot.plot_state_features([1, 2, 3], np.eye(3))
-    assert len(ax.get_lines()) == 3
+    drawn = np.array([line.get_xydata() for line in ax.get_lines()])
+    np.testing.assert_array_equal(drawn[:, :, 1], np.eye(3))
+    np.testing.assert_array_equal(drawn[:, :, 0], [[1, 2, 3]] * 3)

@@ -50,7 +50,9 @@ def test_an_hmm_shows_states_and_transitions():
     hmm = random_hmm(np.random.default_rng(0), 3, 2, 3, "full")
     hmm.transmat = np.array([[0.5, 0.5, 0.0], [0.0, 1.0, 0.0], [0.3, 0.3, 0.4]])
     ax = plot.plot_hmm(hmm, features=(0, 2))
-    assert sum(isinstance(patch, Ellipse) for patch in ax.patches) == 6
+    centres = sorted(patch.center for patch in ax.patches if isinstance(patch, Ellipse))
+    means = hmm.means[:, :, [0, 2]].reshape(-1, 2).tolist()  # a component of each state
+    np.testing.assert_allclose(centres, sorted(means))
     assert sum(isinstance(patch, FancyArrowPatch) for patch in ax.patches) == 3
     line = random_hmm(np.random.default_rng(1), 2, 1, 1, "spherical")
     assert len(plot.plot_hmm(line).lines) == 2

@@ -90,7 +90,11 @@ def test_kemeny_is_the_best_of_all_orders(seed):
 
     order, count = kemeny(ranks)
     assert disagreements(order) == count == min(map(disagreements, permutations(range(6))))
-    assert kemeny(ranks, method="local")[1] >= count
+    order, near = kemeny(ranks, method="local")
+    assert disagreements(order) == near >= count
+    for place in range(6):  # no move of a single item improves it
+        rest = np.delete(order, place)
+        assert near <= min(disagreements(np.insert(rest, to, order[place])) for to in range(6))
 
 
 def games(seed, n_items=12, n_games=150):

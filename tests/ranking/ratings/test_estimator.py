@@ -4,13 +4,14 @@ import copy
 import itertools
 import json
 import pickle
+from collections import Counter
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate
-from scipy.special import expit, log_expit, logsumexp, ndtr
+from scipy.special import erfcx, expit, log_expit, logsumexp, ndtr
 from scipy.stats import kendalltau
 from sklearn.exceptions import NotFittedError
 
@@ -414,8 +415,13 @@ def test_certain_players_do_not_move():
 @pytest.mark.parametrize("model", PAIR_MODELS)
 def test_extreme_upsets_stay_finite(model):
     ranker = rated(model, "full", [[0], [1]], [2, 1], (1e4, -1e4), (1, 1))
-    assert np.isfinite(ranker.mu_).all()
+    # The loser has a chance of about nothing: its score is 1, or the mean V of a normal tail.
+    c = np.sqrt(2 + 2 * BETA2)
+    t = 2e4 / c + (0.1 / c if model == "thurstone_mosteller" else 0.0)
+    move = 1 / c * (np.sqrt(2 / np.pi) / erfcx(t / np.sqrt(2)) if "thurstone" in model else 1.0)
+    np.testing.assert_allclose(ranker.mu_, [1e4 - move, -1e4 + move], rtol=1e-12)
     assert np.isfinite(ranker.sigma_).all()
+    assert (ranker.sigma_ > 0).all()
     tie = rated(model, "full", [[0], [1]], [1, 1], (1e4, -1e4), (1, 1))
     assert np.isfinite(tie.mu_).all()
     assert tie.rating(0).mu < 1e4
@@ -669,11 +675,16 @@ def test_prequential_error_is_the_papers_definition():
     games = random_games(np.random.default_rng(11), 40, n_players=8, max_size=1)
     ranker = OnlineRanker()
     wrong = pairs = loss = 0
+    played, past, gaps = Counter(), [], []
     for g, (teams, ranks) in enumerate(games):
+        before = np.mean([played[p] for team in teams for p in team])
+        played.update(p for team in teams for p in team)
         if g:
             for i, q in itertools.permutations(range(len(teams)), 2):
                 if ranks[i] < ranks[q]:
                     pairs += 1
+                    past.append(before)
+                    gaps.append(sum(r < ranks[q] for r in ranks) - sum(r < ranks[i] for r in ranks))
                     wrong += ranker.rating(teams[i][0]).mu <= ranker.rating(teams[q][0]).mu
                     loss -= np.log(ranker.predict_win([teams[i], teams[q]])[0])
         ranker.update(teams, ranks)
@@ -684,8 +695,8 @@ def test_prequential_error_is_the_papers_definition():
     assert not hasattr(fresh, "n_games_")  # the ranker itself has played nothing
     trace = fresh.prequential_trace(games)
     assert trace.wrong.size == trace.probability.size == trace.rank_gap.size == pairs
-    assert trace.past_games[0] <= 1
-    assert trace.rank_gap.min() >= 1
+    np.testing.assert_allclose(trace.past_games, past)
+    np.testing.assert_array_equal(trace.rank_gap, gaps)
 
 
 def test_prequential_needs_games_that_decide():

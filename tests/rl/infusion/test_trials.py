@@ -98,13 +98,15 @@ def test_pid_by_hand():
 
 def test_the_integral_does_not_wind_up():
     pid = PIDController(1.0, 1.0, 0.0, time_constant=0.0, highest=10.0)
+    step = 1.0 * 5 / 60  # what an error of one adds to the integral in five seconds
     for _ in range(1000):
         assert pid.act(95.0, 50.0) == 10.0
-    assert pid.act(49.0, 50.0) <= 10.0
+    # the proportional part alone was above the limit: the integral is still empty
+    assert pid.act(52.0, 50.0) == pytest.approx(2 + 2 * step)
     assert pid.reset().act(20.0, 50.0) == 0.0
     for _ in range(1000):
-        pid.act(20.0, 50.0)
-    assert pid.act(60.0, 50.0) > 9.9
+        assert pid.act(20.0, 50.0) == 0.0
+    assert pid.act(52.0, 50.0) == pytest.approx(2 + 2 * step)
 
 
 def test_missing_bis_holds_the_rate_and_is_counted():

@@ -48,9 +48,14 @@ def test_one_formula_is_the_kernel_itself_where_both_estimates_agree():
 
 
 def test_beliefs_stay_near_what_was_seen(told):
-    policy, thetas, runs, values = told
+    policy, thetas, runs, _ = told  # no car arrives, and every return is the same: pay others
+    values = 50.0 * np.random.RandomState(6).standard_normal(12)
     search = rl.TrajectoryBO(policy, (-1, 1), random_state=0)
-    for theta, each in zip(thetas, runs):
-        search.tell(theta, each)
+    for theta, (run,), value in zip(thetas, runs, values):
+        paid = np.full(len(run), value / len(run))
+        search.tell(theta, [rl.Episode(run.states, run.actions, paid)])
     believed = search.posterior(np.random.RandomState(5).uniform(-1, 1, (500, 16)))
     assert np.abs(believed).max() <= 2 * np.abs(values).max()
+    # where it was told, it believes it up to its noise: nearer to each value than to their mean
+    at = search.posterior(thetas)
+    assert np.abs(at - values).max() < 0.5 * np.abs(values - values.mean()).max()

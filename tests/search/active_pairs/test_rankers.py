@@ -43,7 +43,13 @@ def test_local_search_is_never_worse_than_its_start():
     W = np.random.RandomState(0).random_sample((20, 20))
     start = np.random.RandomState(1).permutation(20)
     for weights in (W, sp.csr_array(W)):
-        assert mfast_local_search(weights, start)[1] <= violated(W, start)
+        order, weight = mfast_local_search(weights, start)
+        assert weight == pytest.approx(violated(W, order))
+        assert weight < violated(W, start)
+        for place in range(20):  # and no move of a single item improves it
+            rest = np.delete(order, place)
+            moved = [np.insert(rest, to, order[place]) for to in range(20)]
+            assert weight <= min(violated(W, other) for other in moved) + 1e-9
 
 
 @pytest.mark.parametrize("sampling", ["bernoulli", "bands"])
@@ -135,6 +141,8 @@ def test_pairs_are_answered_by_the_ranking():
 def test_max_weight_bounds_the_ratio():
     model = SRRARanker(max_weight=2.0, random_state=0).fit(50, lambda u, v: u < v)
     assert model.weights_.max() / model.weights_.min() <= 2.0
+    free = SRRARanker(random_state=0).fit(50, lambda u, v: u < v)
+    assert free.weights_.max() / free.weights_.min() > 2.0  # the bound is what holds it
 
 
 @pytest.mark.parametrize(

@@ -156,7 +156,9 @@ def test_bad_options(options):
 
 def test_labels_of_both_signs_and_both_at_once():
     signs = make(DeNovoSearch, lambda states: [2 * y - 1 for y in inside(states)]).run(20)
-    assert set(signs.labels_) <= {-1, 1}
+    assert signs.labels_ == [2 * y - 1 for y in inside(signs.states_)]
+    assert set(signs.labels_) == {-1, 1}
+    assert len(signs.found_) == signs.labels_.count(1)
     with pytest.raises(ValueError, match="0 and 1, or -1 and 1"):
         make(DeNovoSearch, lambda states: [0, -1] * (len(states) // 2)).run(10)
 

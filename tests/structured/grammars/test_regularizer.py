@@ -123,7 +123,7 @@ def test_chains_equal_a_cone_program():
     program.solve(solver="CLARABEL")
     sparse = SparseTagHMM(2, sigma=0.5, n_iter=0, random_state=0).fit(words)
     loglik = model.score_samples(words).sum()
-    assert abs(sparse.lower_bound_ - (loglik - program.value)) < 1e-3 * program.value
+    assert abs(sparse.lower_bound_ - (loglik - program.value)) < 1e-6 * program.value
 
 
 def test_chain_bounds_never_fall():

@@ -146,9 +146,10 @@ def test_bad_scales_are_right_or_warned_of(scale, options):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model.fit(scale * X, y)
-    assert any("Scale X" in str(w.message) or "scale X" in str(w.message) for w in caught) or (
-        model.duality_gap_ <= 1e-4 * model.objective_
-    )
+    warned = any("cale X" in str(w.message) for w in caught)
+    # Steps of a fixed size are wrong at either scale; dual ascent asks its gap.
+    right = bool(options) and model.duality_gap_ <= 1e-4 * model.objective_
+    assert warned == (not right)
 
 
 @pytest.mark.parametrize("scale", [1e-8, 1e-12])
@@ -212,7 +213,9 @@ def test_large_tables_in_blocks_learn_as_well():
         blocks = StructuredMarginClassifier(prices, random_state=0).fit(X, y)
     finally:
         perceptron.LARGE, perceptron.BLOCK = before
-    assert abs(plain.objective_ - blocks.objective_) < 0.1 * plain.objective_
+    nothing = prices[y].max(axis=1).mean()  # what weights of zero cost
+    assert plain.objective_ < nothing
+    assert nothing - blocks.objective_ > 0.5 * (nothing - plain.objective_)
 
 
 def test_temperature_makes_held_out_classes_likelier():
