@@ -35,7 +35,9 @@ def test_theorem_5_every_vertex_without_noise(selector):
         sample = make_separable(200, 30, n_components=5, random_state=seed)
         model = EllipsoidalRoundingNMF(5, selector=selector).fit(sample.X)
         assert set(model.anchor_indices_) == set(sample.anchors)
-        assert model.reconstruction_err_ < 1e-6
+        assert (
+            model.reconstruction_err_ < 1e-11
+        )  # 6000 entries of rounding errors of numbers near 1
 
 
 def test_theorem_9_and_corollary_10_over_100_seeds():
