@@ -103,6 +103,8 @@ def test_independence_measure_is_the_largest_of_its_coefficients_by_loops():
     found = [abs(u(a * z + b, w)) / own for a in (1, -1) for b in (0.0, 0.4, -2.0)]
     assert correntropy_independence(x, y, 0.7, (0.0, 0.4, -2.0)) == pytest.approx(max(found))
     assert correntropy_independence(x, y, 0.7) == pytest.approx(max(found[0], found[3]))
+    for b, rows in ((0.4, found[1::3]), (-2.0, found[2::3])):  # a shift counts, and its sign
+        assert correntropy_independence(x, y, 0.7, (b,)) == pytest.approx(max(rows))
     assert found[3] != pytest.approx(found[0])  # the signs of a differ
 
 
