@@ -33,8 +33,10 @@ def test_a_changed_byte_is_never_read_as_another_number(tmp_path):
     append_line(path, {"score": 0.25})
     append_line(path, {"score": 0.75})
     whole = path.read_bytes()
+    first = whole.index(b"\n")
     for at in range(len(whole)):
         path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
         found = [entry["score"] for entry in read_lines(path)]
         assert found in ([0.25], [0.75], [0.25, 0.75], [])
-        assert len(found) >= 1 or whole[at : at + 1] == b"\n"
+        if at != first:  # the end of the first line: two lines become one
+            assert (0.75 if at < first else 0.25) in found

@@ -65,5 +65,12 @@ MODULES = sorted({thing.__module__ for _, thing in PUBLIC})
 def test_examples_print_what_they_say(name):
     module = importlib.import_module(name)
     flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+    run = {test.name for test in doctest.DocTestFinder().find(module, name) if test.examples}
+    shown = {
+        f"{name}.{thing.__name__}"
+        for _, thing in PUBLIC
+        if thing.__module__ == name and ">>>" in (inspect.getdoc(thing) or "")
+    }
+    assert shown <= run, "doctest does not see these examples: what wraps them hides their module"
     result = doctest.testmod(module, optionflags=flags)
     assert result.failed == 0

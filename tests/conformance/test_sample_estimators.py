@@ -33,6 +33,12 @@ def data(cls, n=60):
     return (X, Y) if cls.kind in ("divergence", "cross_entropy", "kernel") else (X,)
 
 
+def plain_params(estimator):
+    """Return parameters with their values, those of inner estimators by their names alone."""
+    given = estimator.get_params()
+    return {name: value for name, value in given.items() if not hasattr(value, "get_params")}
+
+
 def test_names_find_one_class_each():
     keys = [(record.kind, record.measure, record.method) for record in RECORDS]
     assert len(keys) == len(set(keys))
@@ -64,7 +70,7 @@ def test_docstring_tells_parameters_and_references(cls):
 def test_parameters_are_stored_cloned_and_printed(cls):
     estimator = make(cls)
     assert vars(estimator).keys() == estimator.get_params(deep=False).keys()
-    assert clone(estimator).get_params().keys() == estimator.get_params().keys()
+    assert repr(plain_params(clone(estimator))) == repr(plain_params(estimator))
     assert repr(estimator).startswith(cls.__name__)
     with pytest.raises(ValueError, match="no_such_parameter"):
         estimator.set_params(no_such_parameter=1)
@@ -73,13 +79,13 @@ def test_parameters_are_stored_cloned_and_printed(cls):
 @each_class
 def test_estimate_is_a_float_that_leaves_everything_alone(cls):
     estimator, arguments = make(cls), data(cls)
-    before = copy.deepcopy((estimator.get_params(), arguments))
+    before = copy.deepcopy((plain_params(estimator), arguments))
     value = estimator.estimate(*arguments)
     assert isinstance(value, float)
     assert np.isfinite(value)
     np.testing.assert_equal(vars(estimator).keys(), estimator.get_params(deep=False).keys())
     np.testing.assert_equal(arguments, before[1])
-    assert estimator.get_params().keys() == before[0].keys()
+    assert repr(plain_params(estimator)) == repr(before[0])
 
 
 @each_class

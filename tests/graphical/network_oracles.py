@@ -70,6 +70,19 @@ def allows(rule, parents):
     return joined(allows(part, parents) for part in rule.value)
 
 
+def admits_a_network(rules, n):
+    """Whether some order of the nodes gives each a legal parent set among those before it."""
+    placed = set()
+
+    def can_follow(node):
+        own = [rule for rule in rules if rule.node == node]
+        return any(all(allows(rule, s) for rule in own) for s in subsets(sorted(placed)))
+
+    while ready := {v for v in range(n) if v not in placed and can_follow(v)}:
+        placed |= ready
+    return len(placed) == n
+
+
 def brute_force(X, score, rules=(), ess=1.0, max_parents=None):
     """Return the best score over all networks that satisfy the rules, None if there are none."""
     n = X.shape[1]

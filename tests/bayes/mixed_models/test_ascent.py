@@ -6,6 +6,7 @@ import scipy.sparse as sp
 from scipy.optimize import minimize
 from scipy.special import expit, gammaln
 from scipy.stats import invgamma, invwishart, multivariate_normal, nbinom, norm, poisson
+from sklearn.exceptions import ConvergenceWarning
 
 from octavo.bayes import VariationalMixedModel
 from tests.bayes.mixed_models.dense_reference import algorithm_1
@@ -40,6 +41,22 @@ def test_equal_to_the_printed_algorithm(seed):
     np.testing.assert_allclose(model.posterior_covariance(), Sigma, rtol=1e-6, atol=1e-8)
     assert (np.diff(model.lower_bounds_) >= 0).all()
     assert model.converged_
+
+
+def test_short_steps_end_where_long_ones_do():
+    x, y, groups = poisson_data(4)
+    long, short = (
+        VariationalMixedModel(tol=1e-13, max_iter=2000, damping=d).fit(x, y, groups=groups)
+        for d in ("auto", 0.2)
+    )
+    np.testing.assert_allclose(short.lower_bound_, long.lower_bound_, rtol=1e-10)
+    np.testing.assert_allclose(short.coef_, long.coef_, rtol=1e-5)
+    first = []
+    for d in (0.01, 0.1, 0.5):
+        with pytest.warns(ConvergenceWarning):
+            model = VariationalMixedModel(max_iter=1, damping=d).fit(x, y, groups=groups)
+        first.append(model.lower_bounds_[1])
+    assert first[0] < first[1] < first[2]
 
 
 def test_dense_design_equals_the_arrow():

@@ -299,6 +299,12 @@ def test_groups_are_resampled_together():
     assert alone.standings[1].p_value < 1e-6
     assert grouped.standings[1].p_value > 0.1
     assert grouped.standings[0].low < alone.standings[0].low
+    ten = board_by_row(
+        {"good": good[::100], "plain": plain[::100]}, np.split(rng.permutation(10), 5), 10
+    )
+    for one, other in zip(grouped.standings, ten.standings):
+        assert (one.name, one.mean) == (other.name, pytest.approx(other.mean))
+        assert (one.low, one.high) == pytest.approx((other.low, other.high), rel=1e-9)
 
 
 def test_repeats_count_when_all_have_them():

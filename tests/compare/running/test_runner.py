@@ -457,9 +457,10 @@ def test_the_spread_of_values_is_that_of_the_score(score):
     from octavo.compare.running.scores import row_values
 
     rng = np.random.default_rng(0)
-    frame = pd.DataFrame({"a": rng.normal(size=400), "y": rng.normal(size=400)})
+    # a spread other than 1, so that it counts whether something is divided by it
+    frame = pd.DataFrame({"a": rng.normal(size=400), "y": 3 * rng.normal(size=400)})
     problem = prepare(frame, "y")
-    model = DummyRegressor(strategy="constant", constant=0.3).fit(problem.X, problem.y)
+    model = DummyRegressor(strategy="constant", constant=0.9).fit(problem.X, problem.y)
     values = row_values(score, model, problem, model.predict(problem.X))
     judge = get_scorer(score)
     whole = judge(model, problem.X, problem.y)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 from octavo.data import make_two_regimes, two_regimes_density, two_regimes_mean
 
@@ -14,6 +15,11 @@ def test_moments_and_truth():
         exact[np.ix_(group, group)] = 3.5
     exact[np.diag_indices(5)] = 4.0
     assert np.abs(covariance - exact).max() < 5 * 4 * np.sqrt(2 / 40_000)
+    # of regimes around 4 and 6 with the precision 4, by Bayes' rule
+    one, other = norm.pdf(X[:200, 0], 4, 0.5), norm.pdf(X[:200, 0], 6, 0.5)
+    share = np.where(one + other > 0, one / np.maximum(one + other, 1e-300), X[:200, 0] < 5)
+    by_hand = share * X[:200, 0] + (1 - share) * (4.5 + 0.1 * X[:200, 0])
+    np.testing.assert_allclose(two_regimes_mean(X[:200]), by_hand, rtol=1e-12)
     rest = y - two_regimes_mean(X)
     assert abs(rest.mean()) < 5 * rest.std() / 200
     grid = np.linspace(-8, 16, 2401)

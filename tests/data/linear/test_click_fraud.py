@@ -16,7 +16,9 @@ def of(simulated, archetype):
     """Yield the clicks of each publisher of an archetype."""
     clicks, publishers = simulated
     owner = clicks["publisherid"].astype(str)
-    for name in publishers["publisherid"][publishers["archetype"] == archetype]:
+    names = publishers["publisherid"][publishers["archetype"] == archetype]
+    assert len(names) == (150 if archetype == "honest" else 10)  # 4 % each, and 4 % weak
+    for name in names:
         yield {field: values[owner == name] for field, values in clicks.items()}
 
 

@@ -12,6 +12,8 @@ def test_late_positions_have_the_stationary_moments(experiment):
     X, y, models = make_hmm_sequences(
         experiment, n_per_class=n, length=30, noise=0.3, random_state=0, return_models=True
     )
+    assert len(X) == len(y)
+    assert np.bincount(y).tolist() == [n] * 4 == [n] * len(models)
     for c, (transitions, means, variance) in enumerate(models):
         np.testing.assert_allclose(transitions.sum(axis=1), 1.0)
         state = np.full(3, 1 / 3) @ np.linalg.matrix_power(transitions, 29)

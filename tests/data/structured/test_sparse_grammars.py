@@ -13,6 +13,8 @@ def test_sentences_follow_the_grammar():
     np.testing.assert_allclose(grammar.root.sum(), 1.0)
     np.testing.assert_allclose(grammar.child.sum(axis=-1), 1.0)
     assert (grammar.root > 0).sum() == 2
+    asked = grammar.stop[:, :, 0] < 1  # where a side has no child, its row is never asked
+    assert ((grammar.child[:, :, 0] > 0) & asked[..., None]).sum(axis=(0, 1)).max() <= 2
     for tags, tree in zip(sequences, heads):
         assert 1 <= len(tags) <= 7
         assert (tree == 0).sum() == 1

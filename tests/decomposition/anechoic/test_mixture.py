@@ -73,7 +73,8 @@ def test_mixtures_without_delays_keep_the_span():
     assert not model.delays_.any()
     assert model.quality_ > 1 - 1e-3  # tol is 1e-7 of the energy: its root
     span = np.linalg.svd(X, full_matrices=False)[2][:2]
-    np.testing.assert_allclose(span.T @ (span @ model.sources_.T), model.sources_.T, atol=1e-2)
+    # without delays sources are combinations of rows of X, wherever the iterations stop
+    np.testing.assert_allclose(span.T @ (span @ model.sources_.T), model.sources_.T, atol=1e-12)
 
 
 @pytest.mark.parametrize("domain", ["fourier", "fresnel", "frft"])

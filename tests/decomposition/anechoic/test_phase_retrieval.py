@@ -47,9 +47,9 @@ def test_gerchberg_saxton_recovers_a_signal(seed):
     domains = [0.0, np.pi / 2, (1, 0.7, 0, 1), np.pi / 4]
     moduli = [np.abs(into_domain(x, d)) for d in domains]
     found = gerchberg_saxton(moduli, domains, real=True, max_iter=1000, random_state=seed)
-    assert found.error < 1e-4
+    assert found.error < 1e-10  # |x| is known as well: once all signs are right, rounding is left
     sign = np.sign(found.signal.real @ x)
-    np.testing.assert_allclose(sign * found.signal.real, x, atol=2e-3 * np.abs(x).max())
+    np.testing.assert_allclose(sign * found.signal.real, x, atol=1e-8 * np.abs(x).max())
 
 
 def test_two_domains_never_get_worse_in_turn():
@@ -71,8 +71,8 @@ def test_images():
 
     moduli = [np.abs(_transform(x, d)) for d in domains]
     found = gerchberg_saxton(moduli, domains, real=True, random_state=0)
-    assert found.error < 1e-3
-    assert abs(np.vdot(found.signal, x)) > 0.999 * np.linalg.norm(x) ** 2
+    assert found.error < 1e-10
+    assert abs(np.vdot(found.signal, x)) == pytest.approx(np.linalg.norm(x) ** 2, rel=1e-8)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -86,7 +86,8 @@ def test_close_spectra_give_the_phase(seed):
         seen = powers[0] > 1e-3 * powers[0].max()
         off = (found - phase)[seen]
         errors.append(np.abs(off - off.mean()).max())
-    assert errors[1] < 0.35 * errors[0] or errors[1] < 1e-3
+    # the next term of the error is b² times smaller: 1e-4 times a constant of the pulse
+    assert errors[1] == pytest.approx(errors[0] / 4, rel=0.01)
     assert errors[1] < 0.05
 
 
@@ -106,7 +107,7 @@ def test_group_delay_gives_phases_of_sources_that_do_not_overlap():
         seen = np.abs(spectra[j]) > 1e-2 * np.abs(spectra[j]).max()
         turn = np.exp(1j * phases[j, seen]) * np.exp(-1j * np.angle(spectra[j, seen]))
         # a constant is lost over the gap below the band; within it the phase is exact
-        np.testing.assert_allclose(np.abs(turn.mean()), 1.0, atol=1e-3)
+        np.testing.assert_allclose(np.abs(turn.mean()), 1.0, atol=1e-6)
 
 
 @pytest.mark.parametrize(

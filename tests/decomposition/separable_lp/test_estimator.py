@@ -102,7 +102,7 @@ def test_outliers_are_kept_apart():
         model = SeparableNMFLP(epsilon=1e-4, rho=2.0, handle_outliers=how, random_state=0).fit(X)
         assert model.selected_indices_.tolist() == [0, 1, 2]
         assert model.outlier_indices_.tolist() == [3, 4]
-        assert model.residual_l1_ < 1e-3
+        assert model.residual_l1_ < 1e-6  # without noise: what the solver of the program tolerates
     plain = SeparableNMFLP(epsilon=1e-4, rho=2.0, random_state=0).fit(X)
     assert plain.n_components_ == 5
     assert len(plain.outlier_indices_) == 0

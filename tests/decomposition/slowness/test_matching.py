@@ -17,6 +17,7 @@ def test_the_best_permutation_is_found():
         best = max(table[range(4), order].sum() for order in permutations(range(4)))
         match = source_match(E, S)
         assert match.cc.sum() == pytest.approx(best)
+        assert set(np.abs(match.signs)) == {1.0}
         aligned = E[:, match.order] * match.signs
         own = [np.corrcoef(aligned[:, k], S[:, k])[0, 1] for k in range(4)]
         np.testing.assert_allclose(own, match.cc, atol=1e-12)

@@ -84,7 +84,8 @@ def test_later_sources_correlate_with_no_function_of_the_earlier():
     S = XSFA(2).fit_transform(X)
     first = S[:, 0] / np.abs(S[:, 0]).max()
     powers = PolynomialFeatures(8, include_bias=False).fit_transform(first[:, None])
-    assert np.abs(np.corrcoef(powers.T, S[:, 1])[-1, :-1]).max() < 1e-6
+    # projected out: what is left is rounding, times the condition of eight powers
+    assert np.abs(np.corrcoef(powers.T, S[:, 1])[-1, :-1]).max() < 1e-10
 
 
 def test_the_spiral_comes_apart():

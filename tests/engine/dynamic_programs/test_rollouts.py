@@ -28,5 +28,8 @@ def test_the_horizon_cuts():
         lambda rows, s, t: np.zeros(len(rows)),
         np.zeros((2, 1)),
         7,
+        record=True,
     )
-    assert found.totals.tolist() == [7, 7]
+    assert found.totals.tolist() == found.lengths.tolist() == [7, 7]
+    assert found.states.shape == (2, 8, 1)  # the first, and one after each step
+    assert found.rewards.tolist() == [[1.0] * 7] * 2

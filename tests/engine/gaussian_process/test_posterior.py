@@ -83,7 +83,11 @@ def test_improvement_by_quadrature_and_far_in_the_tail():
     u = -10.0
     series = norm.pdf(u) * (1 / u**2 - 3 / u**4 + 15 / u**6 - 105 / u**8 + 945 / u**10)
     assert improvement(np.array(u), np.array(1.0), 0.0) == pytest.approx(series, rel=1e-5)
-    far = log_improvement(np.array([-1e4, -2e4]), np.ones(2), 0.0)
-    assert np.isfinite(far).all()
-    assert far[0] > far[1]
+    # The same series beyond what doubles hold; below -1e3 the code keeps its first term, and the
+    # next is 3/u². Half of u² = 1e8 is rounded to 1e-8.
+    for u, step in ((-40.0, 1e-9), (-500.0, 1e-9), (-1001.0, 4e-6), (-1e4, 1e-7)):
+        terms = np.log1p(-3 / u**2 + 15 / u**4 - 105 / u**6)
+        log_series = -0.5 * u**2 - 0.5 * np.log(2 * np.pi) - 2 * np.log(-u) + terms
+        got = log_improvement(np.array(2.0 * u), np.array(2.0), 0.0)
+        assert got == pytest.approx(np.log(2.0) + log_series, rel=1e-15, abs=step)
     np.testing.assert_array_equal(improvement(np.array([1.0, -1.0]), np.zeros(2), 0.0), [1.0, 0.0])

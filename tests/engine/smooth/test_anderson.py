@@ -20,6 +20,19 @@ def test_affine_map_of_few_slow_directions_ends_in_as_many_steps(order):
     np.testing.assert_allclose(point.ravel(), exact, rtol=1e-8)
 
 
+def test_weights_add_up_to_one_and_leave_the_least_of_the_steps():
+    """Of the last depth + 1 pairs, by Lagrange: w is G⁻¹1 over its sum, G the steps' products."""
+    rng = np.random.default_rng(1)
+    points, images = rng.standard_normal((2, 9, 7))
+    mixing = AndersonMixing(depth=3)
+    for t in range(9):
+        known = slice(max(0, t - 3), t + 1)
+        steps = images[known] - points[known]
+        w = np.linalg.solve(steps @ steps.T, np.ones(len(steps)))
+        expected = w / w.sum() @ images[known]
+        np.testing.assert_allclose(mixing(points[t], images[t]), expected, rtol=1e-8)
+
+
 def test_first_point_is_the_image_and_nothing_is_remembered():
     mixing = AndersonMixing(depth=2)
     for value in (1.0, 3.0, 4.0, 9.0):

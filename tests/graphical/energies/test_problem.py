@@ -40,6 +40,10 @@ def test_edges_of_every_kind_are_one_energy():
         (GRID.astype(np.int32), w.astype(np.float64)),
     ):
         assert PairwiseMRF(unary, edges, weights, truncation=2).energy(f) == pytest.approx(wanted)
+    plain, ones = (
+        PairwiseMRF(unary, GRID, *w_, truncation=2) for w_ in ((), (np.ones(len(GRID)),))
+    )
+    assert plain.energy(f) == ones.energy(f)
     bool_edges = PairwiseMRF(unary, symmetric.toarray() > 0, 1.5)
     assert bool_edges.weights.tolist() == [1.5] * len(GRID)
 

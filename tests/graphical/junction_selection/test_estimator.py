@@ -156,6 +156,34 @@ def test_pruning_takes_away_what_a_lost_edge_made():
     np.testing.assert_array_equal(pruned(moments(sample.X), false, 0.5), sample.adjacency)
 
 
+@pytest.mark.parametrize("gamma", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("n", [6, 12])
+def test_pruning_is_a_test_given_the_neighbours_by_regressions(n, gamma):
+    """Of six rows a regression has at most n - 4 = 2 variables: the most correlated neighbours."""
+    n_decided = np.zeros(2)
+    for seed in range(60):
+        graph = random_graph(seed, 7, 7, 0.5)
+        X = np.random.RandomState(seed).standard_normal((n, 7))
+        X[:, 1:] += 1.2 * X[:, :-1]
+        X -= X.mean(axis=0)
+        R = np.abs(np.corrcoef(X.T))
+        expected = graph.copy()
+        for i, j in np.argwhere(np.triu(graph)):
+            end, other = (i, j) if graph[i].sum() <= graph[j].sum() else (j, i)
+            near = [v for v in np.flatnonzero(graph[end]) if v != other]
+            near = sorted(near, key=lambda v: -max(R[i, v], R[j, v]))[: n - 4]
+            a, b = (
+                X[:, k] - X[:, near] @ np.linalg.lstsq(X[:, near], X[:, k], rcond=None)[0]
+                for k in (i, j)
+            )
+            gain = -n * np.log(1 - (a @ b) ** 2 / (a @ a * (b @ b)))
+            stays = gain > np.log(n) + 4 * gamma * np.log(len(near) + 2)
+            expected[i, j] = expected[j, i] = stays
+            n_decided[int(stays)] += 1
+        np.testing.assert_array_equal(pruned(moments(X), graph, gamma), expected)
+    assert n_decided.min() > 20  # some of each
+
+
 def test_names_of_columns_serve_as_nodes():
     pd = pytest.importorskip("pandas")
     X = make_weak_edge_network("CH1", 300, 0, n_features=5, n_weak=1).X

@@ -118,6 +118,10 @@ def test_bad_input():
         masked_graphical_lasso(S, 0.1, penalised=np.zeros((5, 5)))
     with pytest.raises(ValueError, match="unbounded"):
         masked_graphical_lasso(S, 0.0)
+    twins = np.eye(5)
+    twins[1, 3] = twins[3, 1] = 1.0
+    with pytest.raises(ValueError, match=r"look at variable [13]\)"):
+        masked_graphical_lasso(twins, 0.0)
     assert masked_graphical_lasso(S, 0.1).duality_gap < 1e-6  # penalised it has a solution
     mask = np.zeros((5, 5))
     mask[0, 1] = 1

@@ -3,6 +3,7 @@
 import networkx as nx
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator
 
 from octavo.graphical import (
     MaskedGraphicalLasso,
@@ -75,6 +76,42 @@ def test_as_many_edges_as_asked_for():
         MaskedGraphicalLasso(), sample.X, 0, parameter="gamma", low=0.1, high=50.0
     )
     assert grows.adjacency_.sum() == 0
+
+
+class Stairs(BaseEstimator):
+    """Joins as many pairs as log2(1 / alpha) is long, and counts how often it is fitted."""
+
+    fits = 0
+
+    def __init__(self, alpha=1.0):
+        self.alpha = alpha
+
+    def fit(self, X):
+        Stairs.fits += 1
+        self.adjacency_ = np.zeros((9, 9), dtype=bool)
+        i, j = np.triu_indices(9, 1)
+        count = int(np.floor(-np.log2(self.alpha) + 1e-9))
+        self.adjacency_[i[:count], j[:count]] = self.adjacency_[j[:count], i[:count]] = True
+        return self
+
+
+@pytest.mark.filterwarnings("ignore:No alpha from")
+def test_the_nearest_number_of_edges_is_kept_and_the_logarithm_is_bisected():
+    X = np.zeros((4, 9))
+
+    def nearest(n_edges, steps, **options):
+        Stairs.fits = 0
+        low, high = (2.0**-k for k in steps)
+        found = match_n_edges(Stairs(), X, n_edges, low=low, high=high, **options)
+        return int(found.adjacency_.sum()) // 2, Stairs.fits
+
+    # two fits are the ends: the nearer is kept, whichever it is
+    assert nearest(4, (10, 3), max_iter=2) == (3, 2)
+    assert nearest(9, (10, 3), max_iter=2) == (10, 2)
+    assert nearest(0, (10, 3), max_iter=2) == (3, 2)
+    # ends at 0 and 32; halves at 16, 8, 12 and 10
+    assert nearest(10, (32, 0)) == (10, 6)
+    assert nearest(11, (32, 0), max_iter=5) in ((10, 5), (12, 5))
 
 
 def test_orders_of_sample_sizes():

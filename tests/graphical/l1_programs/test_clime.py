@@ -148,6 +148,7 @@ def test_shift_makes_it_positive_definite():
     shifted = CLIME(alpha=0.12, symmetrize="max", psd="shift").fit(X)
     assert not plain.is_positive_definite_
     assert plain.shift_ == 0.0
+    np.testing.assert_allclose(plain.covariance_, np.linalg.pinv(plain.precision_), atol=1e-8)
     assert shifted.is_positive_definite_
     deviation = X.std(axis=0)
     omega = shifted.precision_ * np.outer(deviation, deviation)

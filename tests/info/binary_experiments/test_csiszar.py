@@ -140,6 +140,9 @@ def test_conic_combinations_and_named_sums():
     assert both.value(P, Q) == pytest.approx(f_divergence(P, Q, "jeffreys"), rel=1e-13)
     assert both.is_symmetric
     assert (2.5 * kl).value(P, Q) == pytest.approx(2.5 * kl.value(P, Q), rel=1e-14)
+    assert (2.5 * kl).dual().value(Q, P) == pytest.approx(2.5 * kl.value(P, Q), rel=1e-14)
+    assert both.dual().value(Q, P) == pytest.approx(both.value(P, Q), rel=1e-13)
+    np.testing.assert_allclose((2.5 * kl).gamma([0.2, 0.7]), 2.5 * kl.gamma([0.2, 0.7]))
     s = np.array([-1.0, 0.5])
     np.testing.assert_allclose((2.5 * kl).conjugate(s), 2.5 * np.exp(s / 2.5 - 1), rtol=1e-13)
     with pytest.raises(ValueError, match="positive"):

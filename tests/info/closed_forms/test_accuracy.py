@@ -44,7 +44,9 @@ def test_errors_with_closed_forms():
     p, q = Normal(0, 1), Normal(1, 1)
     # log p/q is 1/2 - x, of variance 1; p/q under q has variance e - 1.
     kl = standard_error(KnnKLDivergence(), p, q, n=100)
-    assert kl == pytest.approx(math.sqrt(math.e) / 10, rel=10 * tolerance)
+    # Of 100,000 draws the variance of a lognormal p/q (kurtosis 114) has an error of 3.4 %, which
+    # is 1.1 % of the root of the sum: four of them.
+    assert kl == pytest.approx(math.sqrt(math.e) / 10, rel=0.044)
     assert math.isnan(standard_error(JDivergence(), p, q)) is False
     from octavo.info import JensenShannonDivergence
 

@@ -91,6 +91,23 @@ def test_independence_measure_sees_both_signs_and_an_even_dependence():
     assert correntropy_independence(x, x**2 + 0.1 * noise, 1.0) > 2 * independent
 
 
+def test_independence_measure_is_the_largest_of_its_coefficients_by_loops():
+    x, y = pair(30, rho=-0.5)
+    z, w = ((u - u.mean()) / np.sqrt(np.mean((u - u.mean()) ** 2)) for u in (x, y))
+
+    def u(a, b):
+        cross = np.mean([k(r - s, 0.7) for r in a for s in b])
+        return np.mean([k(r - s, 0.7) for r, s in zip(a, b)]) - cross
+
+    own = np.sqrt(u(z, z) * u(w, w))
+    found = [abs(u(a * z + b, w)) / own for a in (1, -1) for b in (0.0, 0.4, -2.0)]
+    assert correntropy_independence(x, y, 0.7, (0.0, 0.4, -2.0)) == pytest.approx(max(found))
+    assert correntropy_independence(x, y, 0.7) == pytest.approx(max(found[0], found[3]))
+    for b, rows in ((0.4, found[1::3]), (-2.0, found[2::3])):  # a shift counts, and its sign
+        assert correntropy_independence(x, y, 0.7, (b,)) == pytest.approx(max(rows))
+    assert found[3] != pytest.approx(found[0])  # the signs of a differ
+
+
 def test_shifts_can_only_raise_the_supremum():
     x, y = pair(100, rho=0.2)
     few = correntropy_independence(x, y, 1.0)

@@ -81,3 +81,6 @@ def test_bad_input():
         EnsembleEntropy(subset_size=0.01).estimate(X)
     with pytest.raises(ValueError, match="alpha=1 is the limit"):
         WeightedKnnRenyiEntropy(alpha=1).estimate(X)
+    # 0.3 √40 is 1.9: the nearest of the neighbours is the second, which gives powers below 2
+    with pytest.raises(ValueError, match=r"alpha=3 .* must exceed 2"):
+        WeightedKnnRenyiEntropy(alpha=3.0).estimate(X[:40])
