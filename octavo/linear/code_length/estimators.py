@@ -353,7 +353,8 @@ class MICClassifier(ClassifierMixin, MICSelector):
         or once for each class.
     final : estimator, default=None
         The binary classifier that is refitted on the selected features; by default logistic
-        regression, penalised in units in which they have deviation one. It needs ``decision_function`` or ``predict_proba``.
+        regression, penalised in units in which they have deviation one. It needs
+        ``decision_function`` or ``predict_proba``.
     coef_bits : float or {"aic", "bic", "bic-paper", "zscore"}, default=2.0
         Bits of a coefficient; see `MICSelector`.
     variance : {"profile", "plugin"}, default="profile"
