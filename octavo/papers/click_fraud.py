@@ -394,7 +394,9 @@ def redflag_ranks_fraud(run: Run) -> float:
     return float(kruskal(*groups).pvalue)
 
 
-# Parts of the names of an archetype's own features.
+# Parts of the names of an archetype's own features. Seeds 45 to 84 were added after seeds 0 to 4
+# had left the claim undecided, .965 [.949, .981]: with one named feature each, now a claim of its
+# own, and on rotators that did not yet wait between clicks.
 OWN = {
     "burst": ("spiky_numericip", "_IP_sec"),
     "rotator": ("_sip2_",),

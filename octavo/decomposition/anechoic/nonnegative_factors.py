@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.fft
+from scipy.optimize import nnls
 
 from octavo.engine.estimators.arrays import Complexes, Floats
 
@@ -74,6 +75,12 @@ def weights_and_delays(
         weights[:, j] = np.maximum(slope / energies[j], 0.0)  # Eq. (36) in one weight
         residual -= weights[:, j, None, None] * here
     return weights, delays
+
+
+def fitted_weights(Y: Floats, sources: Floats, delays: Floats) -> Floats:
+    """Return the weights ≥ 0 of least squares at given delays, channel by channel."""
+    moved = shifted_sources(sources[:, None], delays)[:, :, 0]
+    return np.array([nnls(own.T, y[0])[0] for own, y in zip(moved, Y)])
 
 
 def _gathered(Y: Floats, weights: Floats, delays: Floats) -> Floats:

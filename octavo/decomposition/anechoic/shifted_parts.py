@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from octavo.decomposition.anechoic.nonnegative_factors import (
     euclidean_factors,
     filter_peaks,
+    fitted_weights,
     shifted_sources,
     sparse_filters,
     weights_and_delays,
@@ -93,7 +94,8 @@ class AnechoicNMF(CallbackSupportMixin, SoundEstimator):
     Notes
     -----
     Order, scale and a common delay of each source are arbitrary. There are many local optima. With
-    "filters" the delay is the place of a filter's largest entry, and its weight the filter's sum.
+    "filters" the delay is the place of a filter's largest entry, and weights are fitted to these
+    delays by least squares: filters that stay broad say more than one delay can.
 
     References
     ----------
@@ -236,7 +238,8 @@ class AnechoicNMF(CallbackSupportMixin, SoundEstimator):
         norms = np.linalg.norm(sources, axis=1)
         norms = np.where(norms > 0, norms, 1.0)
         filters = found.filters * norms[:, None]
-        weights, delays = filter_peaks(filters)
+        delays = filter_peaks(filters)[1]
+        weights = fitted_weights(Y, sources / norms[:, None], delays)
         kept = (sources / norms[:, None], weights, delays, filters)
         return found.objectives[-1], kept, found.objectives
 

@@ -168,7 +168,7 @@ def mirror_descent_product_simplex(
     max_iter : int, default=500
         Most evaluations of `fun_grad`.
     tol : float, default=1e-6
-        Gap to stop at, relative to 1 + max ``|f|``.
+        Gap to stop at, relative to the largest ``|f|`` that was met.
     step : float, default=2.0
         Length of the first step, in units of 1 / max ``|gradient|``.
     schedule : {"adaptive", "sqrt"}, default="adaptive"
@@ -225,14 +225,14 @@ def mirror_descent_product_simplex(
     first = None if x is None else _start(x, whole)
     descent = MirrorDescent(whole, step=step, schedule=schedule, x=first)
     tol = reachable_tolerance(tol)
-    best, upper, lower, scale = descent.x, np.inf, -np.inf, 1.0
+    best, upper, lower, scale = descent.x, np.inf, -np.inf, 0.0
     rows: list[tuple[float, float, float]] = []
     for n_iter in range(1, max_iter + 1):
         value, gradient = _evaluated(fun_grad, descent.x)
         if value < upper:
             best, upper = descent.x, value
         lower = max(lower, value - descent.distance(gradient))  # convexity: f(y) ≥ f(x) + g'(y − x)
-        scale = max(scale, 1.0 + abs(value))
+        scale = max(scale, abs(value))
         gap = max(upper - lower, 0.0)
         rows.append((value, lower, gap))
         if gap <= tol * scale or n_iter == max_iter:

@@ -374,8 +374,20 @@ def risk_to_roc(
         return closed_unit(fpr, "fpr"), np.asarray(curve.power(fpr))
     if not callable(curve):
         raise ValueError(f"curve must be a risk curve or a function, got {type(curve).__name__}.")
+    _refuse_what_is_no_risk(curve)
     rates = np.linspace(0.0, 1.0, 201) if fpr is None else closed_unit(fpr, "fpr")
     return rates, np.array([_envelope(curve, float(a)) for a in rates.ravel()]).reshape(rates.shape)
+
+
+def _refuse_what_is_no_risk(risk: Callable[[Any], Any]) -> None:
+    """Look at 99 priors: a Bayes risk is neither negative nor above that of a constant answer."""
+    for prior in np.linspace(0.01, 0.99, 99).tolist():
+        value, most = float(risk(prior)), min(prior, 1.0 - prior)
+        if value < -1e-9 or value > most + 1e-9:
+            raise ValueError(
+                "curve must lie between 0 and min(pi, 1 - pi), as every 0-1 Bayes risk does; at "
+                f"pi = {prior:.6g} it is {value:.6g}."
+            )
 
 
 def _envelope(risk: Callable[[Any], Any], alpha: float) -> float:

@@ -500,13 +500,14 @@ class VSKLRegressor(RegressorMixin, VSKLBase):
         y = np.asarray(y, dtype=np.float64)
         if not np.isfinite(y).all():
             raise ValueError("y contains NaN or infinity.")
-        cost = np.full(len(y), float(self.C))
+        cost, center = np.full(len(y), float(self.C)), y.mean()  # which the intercept takes
         machine: Machine
         if self.loss == "squared":
-            machine = SquaredMachine(y, cost)
+            machine = SquaredMachine(y - center, cost)
         else:
-            machine = tube_machine(y, cost, self.epsilon)
+            machine = tube_machine(y - center, cost, self.epsilon)
         self._solve_machines(X, y, [machine])
+        self.intercept_ = self.intercept_ + center
         return self
 
     def predict(self, X):

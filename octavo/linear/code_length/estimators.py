@@ -352,8 +352,9 @@ class MICClassifier(ClassifierMixin, MICSelector):
         How a model is coded: a feature with any subset of the classes; with all of them;
         or once for each class.
     final : estimator, default=None
-        The binary classifier that is refitted on the selected features; logistic regression by
-        default. It needs ``decision_function`` or ``predict_proba``.
+        The binary classifier that is refitted on the selected features; by default logistic
+        regression, penalised in units in which they have deviation one. It needs
+        ``decision_function`` or ``predict_proba``.
     coef_bits : float or {"aic", "bic", "bic-paper", "zscore"}, default=2.0
         Bits of a coefficient; see `MICSelector`.
     variance : {"profile", "plugin"}, default="profile"

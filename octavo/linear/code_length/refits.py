@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.special import logit
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import StandardScaler
 
 from octavo.engine.estimators.arrays import Floats, Indices
 
@@ -17,13 +19,24 @@ def log_odds(shares: Any, n: int) -> Any:
     return logit(np.clip(shares, 0.5 / n, 1.0 - 0.5 / n))
 
 
+def _logistic(X: Any, response: Floats) -> LogisticRegression:
+    """Fit a logistic regression whose penalty does not hang on the units of X."""
+    units = StandardScaler(with_mean=not sp.issparse(X))  # the intercept is not penalised
+    model = LogisticRegression(max_iter=1000).fit(units.fit_transform(X), response)
+    model.coef_ = model.coef_ / units.scale_
+    if units.mean_ is not None and units.with_mean:
+        model.intercept_ = model.intercept_ - model.coef_ @ units.mean_
+    return model
+
+
 class Refit:
     """One 0/1 response: a classifier on its features, or its share of the rows.
 
     Parameters
     ----------
     final : estimator or None
-        Logistic regression by default; cloned.
+        Cloned; by default logistic regression in units in which each feature has deviation one,
+        its coefficients told in those of X.
     X : {ndarray, sparse matrix} of shape (n, p)
         All features.
     response : ndarray of shape (n,)
@@ -34,8 +47,10 @@ class Refit:
 
     def __init__(self, final: Any, X: Any, response: Floats, chosen: Indices) -> None:
         self.share, self.n, self.chosen = float(response.mean()), len(response), chosen
-        model = LogisticRegression(max_iter=1000) if final is None else clone(final)
-        self.fitted = model.fit(X[:, chosen], response) if chosen.size else None
+        self.fitted = None
+        if chosen.size:
+            refit = _logistic if final is None else clone(final).fit
+            self.fitted = refit(X[:, chosen], response)
 
     @property
     def linear(self) -> tuple[Floats, float] | None:

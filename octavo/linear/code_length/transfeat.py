@@ -63,7 +63,8 @@ class TransFeat(SoundEstimator):
     a : float, default=1.0
         Weight of the uniform code against the evidence of other problems, in problems.
     final : estimator, default=None
-        The binary classifier on the selected features; logistic regression by default.
+        The binary classifier on the selected features; logistic regression, penalised in units
+        in which they have deviation one, by default.
 
     Attributes
     ----------

@@ -440,6 +440,8 @@ def _with_publishers(
     if publishers is None:
         return entity.codes, entity.values, {}
     table = _columns(publishers, PUBLISHER_FIELDS, ("publisherid",), mapping, "publishers")
+    if nobody := int(np.sum(~_present(table["publisherid"]))):
+        raise ValueError(f"publisherid must not be missing; it is in {nobody} publishers.")
     listed = np.asarray(table["publisherid"]).tolist()
     place = {label: k for k, label in enumerate(listed)}
     if len(place) < len(listed):

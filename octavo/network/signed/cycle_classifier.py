@@ -107,15 +107,15 @@ class HigherOrderCycleClassifier(SignPredictor):
         )
         self.isolated_ = np.flatnonzero(touched == 0)
         self._kinds = step_kinds(self._matrix, self.directed)
-        known = (self._matrix if self.directed else self._matrix.tocoo()).tocoo()
-        once = np.ones(known.nnz, bool) if self.directed else known.row < known.col
-        signs = known.data[once]
+        known = self._matrix.tocoo()  # an undirected link both ways, each with half a weight
+        signs, weight = known.data, np.full(known.nnz, 1.0 if self.directed else 0.5)
         self._model = None
         self.coef_, self.intercept_ = np.zeros(0), float(self.majority_)
         if np.ptp(signs) > 0.0:  # else every link has the sign that all of them have
-            features = self._features(np.column_stack([known.row, known.col])[once])
+            features = self._features(np.column_stack([known.row, known.col]))
             logistic = LogisticRegression(C=self.C, max_iter=2000)  # Appendix B.3
-            self._model = make_pipeline(StandardScaler(), logistic).fit(features, signs)
+            self._model = make_pipeline(StandardScaler(), logistic)
+            self._model.fit(features, signs, logisticregression__sample_weight=weight)
             self.coef_, self.intercept_ = logistic.coef_[0], float(logistic.intercept_[0])
         return self
 

@@ -152,6 +152,19 @@ def test_sparse_filters_find_delays():
     assert model.filters_.shape == (6, 1, 64)
 
 
+def test_weights_of_filters_fit_their_delays():
+    t = np.arange(40)
+    peak, block = np.exp(-0.5 * ((t - 8) / 2) ** 2), 1.0 * (abs(t - 25) < 4)
+    X = np.array([peak + block, 2 * np.roll(peak, 5), np.roll(peak, 9) + np.roll(block, 2)])
+    model = AnechoicNMF(2, method="filters", n_init=2, random_state=0).fit(X)
+    for x, w, tau in zip(X, model.weights_, model.delays_.astype(int)):
+        moved = np.array([np.roll(s, k) for s, k in zip(model.sources_, tau)])
+        slope = moved @ (x - w @ moved)  # least squares with w >= 0: no w helps further
+        assert slope.max() <= 1e-9 * np.linalg.norm(x)
+        assert abs(slope @ w) <= 1e-9 * (x @ x)
+    assert model.quality_ >= 0.0
+
+
 def test_orthogonal_sources():
     rng = np.random.default_rng(5)
     supports = np.repeat(np.eye(3), 8, axis=1)

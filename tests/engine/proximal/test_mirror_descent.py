@@ -118,6 +118,19 @@ def test_scale_and_offset_of_f_do_not_matter(seed, factor, offset):
     np.testing.assert_allclose(one.x, two.x, rtol=1e-6, atol=1e-9)
 
 
+@pytest.mark.parametrize("power", [-200, -20, 20, 200])
+def test_the_unit_of_the_function_changes_nothing(power):
+    rng = np.random.default_rng(4)
+    A, b = rng.normal(size=(9, 9)), rng.normal(size=9)
+    Q, unit = A @ A.T, 2.0**power  # a power of two: no rounding
+    one = mirror_descent_product_simplex(quadratic(Q, b), [3, 4, 2], 3000)
+    other = mirror_descent_product_simplex(quadratic(unit * Q, unit * b), [3, 4, 2], 3000)
+    assert one.converged
+    assert other.converged
+    np.testing.assert_array_equal(one.x, other.x)
+    assert other.gap == unit * one.gap
+
+
 def test_zero_gradient_stays():
     found = mirror_descent_product_simplex(lambda x: (3.0, np.zeros(4)), [2, 2])
     assert found.converged

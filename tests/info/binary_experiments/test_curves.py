@@ -82,6 +82,19 @@ def test_the_example_of_theorem_22_with_its_formula_corrected():
         np.testing.assert_allclose(found, expected, atol=1e-8)
 
 
+def test_the_tent_is_the_roc_of_chance():
+    alpha = np.array([0.0, 0.2, 1.0])
+    np.testing.assert_allclose(risk_to_roc(lambda pi: min(pi, 1 - pi), alpha)[1], alpha, atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    "risk", [lambda pi: pi + 5.0, lambda pi: -0.01 * pi, lambda pi: 1.01 * min(pi, 1 - pi)]
+)
+def test_what_is_no_risk_has_no_roc(risk):
+    with pytest.raises(ValueError, match=r"curve must lie between 0 and min\(pi, 1 - pi\)"):
+        risk_to_roc(risk, [0.1])
+
+
 @pytest.mark.parametrize("name", ["log", "square", "boosting", "zero_one"])
 def test_weighted_risk_is_the_expected_loss_of_calibrated_scores(name):
     y, score = scores(2, n=300, decimals=2)

@@ -99,6 +99,16 @@ def test_singletons_with_q_1_are_the_sum_of_kernels():
     )
 
 
+@pytest.mark.parametrize("loss", ["squared", "epsilon_insensitive"])
+def test_targets_far_from_zero_move_the_intercept_alone(loss):
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(60, 3))
+    y = np.round(256 * (X[:, 0] + 0.2 * rng.normal(size=60))) / 256  # exact at 1e9 too
+    here = VSKLRegressor(C=100.0, loss=loss).fit(X, y)
+    far = VSKLRegressor(C=100.0, loss=loss).fit(X, y + 2.0**30)
+    np.testing.assert_allclose(far.predict(X) - 2.0**30, here.predict(X), atol=1e-6)
+
+
 @pytest.mark.parametrize("q", [1.5, 2.0, 4.0])
 def test_singletons_are_the_block_norms_of_lp_mkl(q):
     blocks, _, y = features_of(0)

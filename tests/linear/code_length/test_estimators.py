@@ -6,6 +6,7 @@ import scipy.sparse as sp
 from sklearn.datasets import load_digits, load_iris
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from octavo.data import make_shared_features
@@ -35,8 +36,9 @@ def test_labels_are_refitted_on_their_own_features():
     proba = model.predict_proba(sample.X)
     for t in range(6):
         mine = selector.get_support(task=t)
-        exact = LogisticRegression().fit(sample.X[:, mine], sample.labels[:, t])
-        np.testing.assert_allclose(proba[:, t], exact.predict_proba(sample.X[:, mine])[:, 1])
+        Z = StandardScaler().fit_transform(sample.X[:, mine])
+        exact = LogisticRegression().fit(Z, sample.labels[:, t]).predict_proba(Z)[:, 1]
+        np.testing.assert_allclose(proba[:, t], exact)
     assert model.predict(sample.X).shape == sample.labels.shape
     np.testing.assert_array_equal(model.predict(sample.X), proba > 0.5)
     np.testing.assert_allclose(
@@ -66,6 +68,24 @@ def test_sparse_rows_give_the_same_classes():
     one, other = (MICClassifier(max_features=15).fit(T, y) for T in (X, sp.csr_array(X)))
     np.testing.assert_array_equal(one.support_, other.support_)
     np.testing.assert_array_equal(one.predict(X), other.predict(sp.csr_array(X)))
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_units_of_features_change_no_probability(sparse):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(150, 6))
+    y = (X[:, 0] - 0.5 * X[:, 2] + 0.5 * rng.normal(size=150) > 0).astype(int)
+    form = sp.csr_array if sparse else np.asarray
+    expected = MICClassifier().fit(form(X), y).predict_proba(form(X))
+    assert np.ptp(expected[:, 1]) > 0.9
+    units = (1e-5, 1e5, 10.0 ** np.arange(-6, 6, 2))
+    shifts = () if sparse else (1e6,)
+    for Z in [X * unit for unit in units] + [X + shift for shift in shifts]:
+        model = MICClassifier().fit(form(Z), y)
+        np.testing.assert_allclose(model.predict_proba(form(Z)), expected, atol=1e-3)
+        np.testing.assert_allclose(
+            model.decision_function(form(Z)), Z @ model.coef_[0] + model.intercept_[0], atol=1e-6
+        )
 
 
 @pytest.mark.parametrize("final", [RidgeClassifier(), DecisionTreeClassifier(random_state=0)])

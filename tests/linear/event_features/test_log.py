@@ -140,6 +140,9 @@ def test_bad_tables():
         ClickLog.from_chunks([])
     with pytest.raises(ValueError, match="1 are repeated"):
         ClickLog.from_frame(table(), {"publisherid": ["a", "a"]})
+    for nobody in (None, float("nan"), ""):
+        with pytest.raises(ValueError, match="publisherid must not be missing; it is in 1 pub"):
+            ClickLog.from_frame(table(), {"publisherid": ["a", nobody]})
     with pytest.raises(ValueError, match="OK, Observation or Fraud"):
         ClickLog.from_frame(table(), {"publisherid": ["a"], "status": ["fine"]})
     assert ClickLog.from_frame(table(numericip=["1.2.3.4", "9", "9", "9"])).columns[

@@ -78,6 +78,16 @@ def test_the_classifier_finds_two_camps(directed):
     assert ((chances[:, 1] > 0.5) == (truth > 0)).all()
 
 
+@pytest.mark.parametrize("degree_features", [True, False])
+def test_an_undirected_link_has_no_first_node(degree_features):
+    network = make_weakly_balanced([20, 30, 25], 0.25, noise=0.05, random_state=0)
+    pairs = np.argwhere(np.triu(np.ones((75, 75)), 1))[::7]
+    model = HigherOrderCycleClassifier(directed=False, degree_features=degree_features)
+    found = model.fit(network.A).decision_function(pairs)
+    turned = model.decision_function(pairs[:, ::-1])
+    np.testing.assert_allclose(found, turned, atol=1e-8 * np.abs(found).max())
+
+
 def test_one_sign_alone_is_predicted():
     model = HigherOrderCycleClassifier().fit([(0, 1, -1), (1, 2, -1)])
     assert model.predict([[0, 2]]).tolist() == [-1]
