@@ -53,7 +53,7 @@ def complete_docstring(cls: type) -> None:
     if not cls.__doc__:
         return
     parts = sections(cls.__doc__)
-    bases = [sections(base.__doc__) for base in cls.__mro__[1:] if _is_ours(base)]
+    bases = [sections(base.__doc__ or "") for base in cls.__mro__[1:] if _is_ours(base)]
     whole = {}
     for title in SECTIONS:
         own = by_name(parts, title)

@@ -26,6 +26,7 @@ from octavo.engine.streams.averaged_descent import CONSTANT, DECAY, DOUBLING, St
 from octavo.engine.streams.chunks import linear_scores
 
 PIECE = 1 << 20  # rows learnt between two reports of progress
+SHORT = 0.01  # of rows beside the constant 1 of an intercept
 SCHEDULES = {"decay": DECAY, "constant": CONSTANT, "doubling": DOUBLING, "distance": CONSTANT}
 STEP_CONSTRAINTS: dict[str, list[Any]] = {
     "schedule": [StrOptions(set(SCHEDULES))],
@@ -219,6 +220,19 @@ class AveragedDescentMixin:
                     self._learn(X[start:stop], targets[start:stop])
                 if progress.step():
                     break
+        self._warn_of_short_rows()
+
+    def _warn_of_short_rows(self) -> None:
+        """Say that rows are short beside the intercept's 1, which then sets the steps of all."""
+        longest = float(self._descent.clock[descents.RADIUS]) / self._rule.factor
+        if self.R is None and self.fit_intercept and longest**2 - 1.0 < SHORT**2:
+            warnings.warn(
+                f"No row is longer than {SHORT:g}, beside the 1 that stands for the intercept: "
+                "steps are as long as that 1 allows, in which weights of such features hardly "
+                "move. Scale X, or set fit_intercept=False.",
+                UserWarning,
+                stacklevel=4,
+            )
 
     def _learn_chunks(self, chunks: Any, first: Any) -> None:
         """Learn an iterable of chunks; ``first`` prepares the model for the first of them."""
@@ -233,6 +247,7 @@ class AveragedDescentMixin:
                     break
         if not started:
             raise ValueError("X is an iterable without a chunk; expected at least one (X, y).")
+        self._warn_of_short_rows()
 
     # The model ------------------------------------------------------------------------
 

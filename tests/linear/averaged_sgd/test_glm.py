@@ -1,5 +1,7 @@
 """The hook for generalised linear models against the compiled softmax and against a plain loop."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -55,3 +57,21 @@ def test_schedules_are_checked():
         averaged_sgd_glm([(np.ones((2, 2)), 0)], 2.0, schedule="steep")
     with pytest.raises(ValueError, match="needs a horizon"):
         averaged_sgd_glm([(np.ones((2, 2)), 0)], 2.0, schedule="constant")
+
+
+@pytest.mark.parametrize("chunks", [False, True])
+def test_rows_that_are_short_beside_the_intercept_are_warned_of(chunks):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    y = (X[:, 0] > 0).astype(int)
+
+    def given(Z):
+        return ([(Z[:100], y[:100]), (Z[100:], y[100:])],) if chunks else (Z, y)
+
+    options = {"classes": [0, 1]} if chunks else {}
+    with pytest.warns(UserWarning, match=r"No row is longer than 0\.01"):
+        AveragedSGDClassifier().fit(*given(X * 1e-5), **options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        AveragedSGDClassifier().fit(*given(X), **options)
+        AveragedSGDClassifier(fit_intercept=False).fit(*given(X * 1e-5), **options)
