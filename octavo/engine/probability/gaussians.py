@@ -411,9 +411,7 @@ def owned_log_density(
     if spreads.ndim == 3:
         precisions = 1.0 / spreads
         constant = d * _LOG_2PI + np.log(spreads).sum(axis=2) + noise * precisions.sum(axis=2)
-        _diagonal_scores(
-            points, np.empty((0, d)), owner, centers, precisions, -0.5 * constant, out
-        )
+        _diagonal_scores(points, np.empty((0, d)), owner, centers, precisions, -0.5 * constant, out)
         return out
     inverse, log_dets = inverse_factors(spreads.reshape(-1, d, d))
     factors, log_det = inverse.reshape(spreads.shape), log_dets.reshape(G, C)

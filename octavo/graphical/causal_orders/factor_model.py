@@ -63,7 +63,15 @@ COMMON: dict = {
 class FactorFit(CallbackSupportMixin, SoundEstimator):
     """What factor models of the family share: chains, summaries and densities."""
 
-    def _run(self, X: Floats, n_components: int, n_proposals: int, missing: bool, levels: int, driven: Any = None):
+    def _run(
+        self,
+        X: Floats,
+        n_components: int,
+        n_proposals: int,
+        missing: bool,
+        levels: int,
+        driven: Any = None,
+    ):
         """Run the chains on a standardised table and keep their summaries."""
         noise_prior = check_noise_prior(self.noise_prior)
         scaled = standardized(X)
