@@ -321,7 +321,10 @@ def first_call_table(found: dict[str, Any]) -> list[str]:
     lines = ["| estimator | seconds | kernels compiled |", "|---|---|---|"]
     for name, row in sorted(found.items(), key=lambda item: (-item[1]["seconds"], item[0])):
         star = "" if row["defaults"] else " (as its test makes it)"
-        lines.append(f"| {name}{star} | {row['seconds']:.2f} | {row['kernels']} |")
+        elsewhere = "†" if "on" in row else ""
+        lines.append(f"| {name}{star} | {row['seconds']:.2f}{elsewhere} | {row['kernels']} |")
+    if others := sorted({row["on"] for row in found.values() if "on" in row}):
+        lines += ["", f"† {'; '.join(others)}"]
     return lines
 
 

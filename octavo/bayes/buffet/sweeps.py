@@ -303,9 +303,9 @@ def _join(n, K, j, X, rows, codes, sizes, P, counts, G, m, levels, B):
 
 @njit(cache=True, error_model="numpy")
 def _single_starts(starts, levels, x, K, j, B, save):
-    """Take the weights of j new features from where such a row found them last (0) or keep them (1).
+    """Take weights of j new features from where such a row found them (save 0), or keep them (1).
 
-    A whole number: True and False would be compiled for themselves.
+    Whole numbers, since True and False would each be compiled.
     """
     for d in range(levels.size):
         level = int(x[d]) if levels[d] > 0 and x[d] >= 0.0 else 0

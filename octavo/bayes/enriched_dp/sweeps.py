@@ -111,19 +111,17 @@ def run_part(
             number, x, design, rows, prior, scalars, gauss, others, modes, labels, sizes, xi, yi,
             xp, xt, beta, ys, rng, block,
         )  # fmt: skip
-    if moves is not None:
-        if part == MOVES:
-            shuffle_clusters(
-                design, rows, prior, scalars, modes, labels, sizes, xi, yi, beta, ys, deep,
-                auxiliary, rng, block, tried,
-            )  # fmt: skip
-    if pxp is not None:
-        if part == SPLITS:
-            split_and_merge(
-                number, x, design, rows, prior, scalars, gauss, others, modes, labels, sizes, xi,
-                yi, xp, xt, beta, ys, deep, pxp, pxt, pys, pyi, pdeep, where, both, order, rng,
-                block, tried,
-            )  # fmt: skip
+    if moves is not None and part == MOVES:
+        shuffle_clusters(
+            design, rows, prior, scalars, modes, labels, sizes, xi, yi, beta, ys, deep, auxiliary,
+            rng, block, tried,
+        )  # fmt: skip
+    if pxp is not None and part == SPLITS:
+        split_and_merge(
+            number, x, design, rows, prior, scalars, gauss, others, modes, labels, sizes, xi, yi,
+            xp, xt, beta, ys, deep, pxp, pxt, pys, pyi, pdeep, where, both, order, rng, block,
+            tried,
+        )  # fmt: skip
     return 0
 
 

@@ -570,8 +570,8 @@ def sum_marginals(
 ):
     """Fill rows, pairs and log_z sequence by sequence; rows holds exp(nodes - tops) at first.
 
-    ``kind`` says which pairs are kept, ``path`` is None but for ALONG. in_logs[q] tells that the rows of a sequence are left as
-    logarithms; ``log`` asks for rows whose logarithms are accurate.
+    ``kind`` says which pairs are kept, ``path`` is None but for ALONG. in_logs[q] tells that the
+    rows of a sequence are left as logarithms; ``log`` asks for rows whose logarithms are accurate.
     """
     in_logs[:] = True
     if safe or not log:
