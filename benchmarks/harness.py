@@ -346,6 +346,8 @@ def first_call_lines(first: dict[str, Any]) -> list[str]:
         "",
         f"{first['date']}, {first['machine']}",
     ]
+    if others := [row["on"] for row in measured.values() if "on" in row]:
+        lines[-1] += f"; {len(others)} of the estimators {'; '.join(sorted(set(others)))}"
     if slow:
         lines += ["", f"Above {FIRST_CALL_LIMIT:g} s:", "", *first_call_table(slow)]
     return lines
