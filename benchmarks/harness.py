@@ -321,7 +321,10 @@ def first_call_table(found: dict[str, Any]) -> list[str]:
     lines = ["| estimator | seconds | kernels compiled |", "|---|---|---|"]
     for name, row in sorted(found.items(), key=lambda item: (-item[1]["seconds"], item[0])):
         star = "" if row["defaults"] else " (as its test makes it)"
-        lines.append(f"| {name}{star} | {row['seconds']:.2f} | {row['kernels']} |")
+        elsewhere = "†" if "on" in row else ""
+        lines.append(f"| {name}{star} | {row['seconds']:.2f}{elsewhere} | {row['kernels']} |")
+    if others := sorted({row["on"] for row in found.values() if "on" in row}):
+        lines += ["", f"† {'; '.join(others)}"]
     return lines
 
 
@@ -343,6 +346,8 @@ def first_call_lines(first: dict[str, Any]) -> list[str]:
         "",
         f"{first['date']}, {first['machine']}",
     ]
+    if others := [row["on"] for row in measured.values() if "on" in row]:
+        lines[-1] += f"; {len(others)} of the estimators {'; '.join(sorted(set(others)))}"
     if slow:
         lines += ["", f"Above {FIRST_CALL_LIMIT:g} s:", "", *first_call_table(slow)]
     return lines

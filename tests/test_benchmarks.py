@@ -127,6 +127,18 @@ def test_the_page_lists_first_calls_slowest_first():
     assert "First calls" not in page({}).replace("First calls, which compile", "")
 
 
+def test_first_calls_of_another_machine_are_told_apart():
+    row = {"seconds": 3.5, "second_fit": 0.1, "kernels": 9, "defaults": True}
+    found = {"Here": row, "There": {**row, "seconds": 3.2, "on": "2026-01-02, another"}}
+    first = {"machine": "a machine", "date": "2026-01-01", "estimators": found}
+    summary, text = page({}, first), first_call_page(first)
+    assert "2026-01-01, a machine; 1 of the estimators 2026-01-02, another" in summary
+    for shown in (summary, text):
+        assert "| Here | 3.50 | 9 |" in shown
+        assert "| There | 3.20† | 9 |" in shown
+        assert "† 2026-01-02, another" in shown
+
+
 def test_a_peer_that_is_not_installed_is_left_out(capsys):
     def absent(data):
         import no_such_package  # noqa: F401

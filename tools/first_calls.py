@@ -155,14 +155,18 @@ def main() -> int:
         print(f"No public estimator is named {', '.join(unknown)}.", file=sys.stderr)
         return 2
     results = measure_all(arguments.names or list(known), arguments.jobs)
+    record: dict[str, Any] = {"machine": machine(), "date": f"{date.today():%Y-%m-%d}"}
     kept: dict[str, Any] = {}
     if arguments.names and FIRST_CALLS.exists():
-        kept = json.loads(FIRST_CALLS.read_text(encoding="utf-8"))["estimators"]
-    record = {
-        "machine": machine(),
-        "date": f"{date.today():%Y-%m-%d}",
-        "estimators": dict(sorted({**kept, **results}.items())),
-    }
+        before = json.loads(FIRST_CALLS.read_text(encoding="utf-8"))
+        kept = before.pop("estimators")
+        if (
+            before["machine"] != record["machine"]
+        ):  # the page says of these rows where they are from
+            for row in results.values():
+                row["on"] = f"{record['date']}, {record['machine']}"
+            record = before
+    record["estimators"] = dict(sorted({**kept, **results}.items()))
     FIRST_CALLS.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     write_page()
     slow = [name for name, found in results.items() if found.get("seconds", 0.0) > FIRST_CALL_LIMIT]

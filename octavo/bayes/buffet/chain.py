@@ -101,6 +101,7 @@ class BuffetChain:
             np.empty(width, dtype=np.int64),
             np.empty((4, 2 * R, 2 * R)),
         )
+        self.room = np.empty(many), np.empty(many), np.zeros(D)
         self.set_features(Z)
 
     def set_features(self, Z: Any) -> None:
@@ -146,7 +147,7 @@ class BuffetChain:
             order, self.X, self.rows, self.codes, self.sizes, self.P, self.counts, self.shape,
             self.m, self.levels, *self.kinds, self.U, self.prec, self.alpha, self.max_new, self.B,
             self.ev, self.many_B, self.many_ev, self.starts, self.S, self.tilt, self.stale,
-            self.state, self.work, self.quick,
+            self.state, self.work, self.quick, *self.room,
         )  # fmt: skip
 
     def sweep(self) -> None:

@@ -20,6 +20,7 @@ import math
 
 import numpy as np
 
+from octavo.engine.compilation.copies import copy_row, copy_table, fill_row, fill_table
 from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.mcmc.compiled_draws import draw_uniform
 from octavo.engine.smooth.softmax_laplace import (
@@ -46,20 +47,16 @@ def _find(codes, G, code):
 @njit(cache=True, error_model="numpy")
 def _clear(P, counts, p):
     """Make a pattern one of no features and no rows."""
-    for k in range(P.shape[1]):
-        P[p, k] = 1.0 if k == 0 else 0.0
-    for d in range(counts.shape[1]):
-        for r in range(counts.shape[2]):
-            counts[p, d, r] = 0.0
+    fill_row(0.0, P[p])
+    P[p, 0] = 1.0
+    fill_table(0.0, counts[p])
 
 
 @njit(cache=True, error_model="numpy")
 def _keep(B, ev, many_B, many_ev, s):
+    copy_row(ev, many_ev[s])
     for d in range(ev.size):
-        many_ev[s, d] = ev[d]
-        for k in range(B.shape[1]):
-            for r in range(B.shape[2]):
-                many_B[s, d, k, r] = B[d, k, r]
+        copy_table(B[d], many_B[s, d])
 
 
 @njit(cache=True, error_model="numpy")
@@ -109,11 +106,8 @@ def _remove_row(codes, sizes, P, counts, G, code, levels, x):
     if sizes[p] == 0:
         G -= 1
         codes[p], sizes[p] = codes[G], sizes[G]
-        for k in range(P.shape[1]):
-            P[p, k] = P[G, k]
-        for d in range(counts.shape[1]):
-            for r in range(counts.shape[2]):
-                counts[p, d, r] = counts[G, d, r]
+        copy_row(P[G], P[p])
+        copy_table(counts[G], counts[p])
     return G
 
 
@@ -309,11 +303,14 @@ def _join(n, K, j, X, rows, codes, sizes, P, counts, G, m, levels, B):
 
 @njit(cache=True, error_model="numpy")
 def _single_starts(starts, levels, x, K, j, B, save):
-    """Take the weights of j new features from where such a row found them last, or keep them."""
+    """Take weights of j new features from where such a row found them (save 0), or keep them (1).
+
+    Whole numbers, since True and False would each be compiled.
+    """
     for d in range(levels.size):
         level = int(x[d]) if levels[d] > 0 and x[d] >= 0.0 else 0
         for r in range(B.shape[2]):
-            if save:
+            if save == 1:
                 starts[d, level, min(j, 4), r] = B[d, K + 1, r]
             else:
                 B[d, K + 1, r] = starts[d, level, min(j, 4), r]
@@ -322,9 +319,12 @@ def _single_starts(starts, levels, x, K, j, B, save):
 @njit(cache=True, error_model="numpy")
 def sweep_rows(
     order, X, rows, codes, sizes, P, counts, shape, m, levels, two, many, noise, U, prec, alpha,
-    max_new, B, ev, many_B, many_ev, starts, S, tilt, stale, state, work, quick,
+    max_new, B, ev, many_B, many_ev, starts, S, tilt, stale, state, work, quick, logs, mosts,
+    everywhere,
 ):  # fmt: skip
     """Draw the features of rows in turn; `shape` holds the numbers of patterns and of features.
+
+    `work`, `logs` and `mosts` are room; `everywhere` is a row in which nothing is missing.
 
     Each row takes steps t: -1 finds the evidence without the row, t < K draws entry t, and later
     ones weigh t - K features of its own. There is one place where evidences are computed, for the
@@ -333,7 +333,6 @@ def sweep_rows(
     G, K = shape[0], shape[1]
     N, spare = X.shape[0], many_ev.shape[0] - 1
     max_features = P.shape[1] - 2
-    logs, mosts, everywhere = np.empty(spare + 1), np.empty(spare + 1), np.zeros(levels.size)
     log_rate = math.log(alpha / N)  # Poisson(α / N) of Section 2.2
     for at in range(order.size + 1):
         last = at == order.size
@@ -384,7 +383,7 @@ def sweep_rows(
                 P[G, K + 1] = math.sqrt(float(slot))
                 known = slot == s
                 if not known:
-                    _single_starts(starts, levels, x, K, slot, B, False)
+                    _single_starts(starts, levels, x, K, slot, B, 0)
             rise = loose = 0.0
             if not known:
                 rise, loose = evidences(
@@ -414,7 +413,7 @@ def sweep_rows(
                 else:
                     logs[slot] = log_prior + rise
                     if slot > 0 and not known:
-                        _single_starts(starts, levels, x, K, slot, many_B[slot], True)
+                        _single_starts(starts, levels, x, K, slot, many_B[slot], 1)
                 rest, bound = 0.0, log_prior
                 for i in range(slot + 1, j_max + 1):
                     bound += log_rate - math.log(float(i))

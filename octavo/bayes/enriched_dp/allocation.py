@@ -40,6 +40,7 @@ from octavo.bayes.enriched_dp.state import (
     SIZE,
     SQUARES,
 )
+from octavo.engine.compilation.copies import copy_row, copy_table
 from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.linalg.small_cholesky import (
     change_by_rank_one,
@@ -80,11 +81,8 @@ def drop_x_cluster(l, labels, sizes, xi, yi, xp, xt):
     if l == last:
         return
     xi[l, OWNER], xi[l, SIZE] = xi[last, OWNER], xi[last, SIZE]
-    for r in range(xp.shape[1]):
-        for h in range(xp.shape[2]):
-            xp[l, r, h] = xp[last, r, h]
-    for v in range(xt.shape[2]):
-        xt[l, 0, v], xt[l, 1, v] = xt[last, 0, v], xt[last, 1, v]
+    copy_table(xp[last], xp[l])
+    copy_table(xt[last], xt[l])
     for i in range(labels.size):
         if labels[i] == last:
             labels[i] = l
@@ -98,18 +96,13 @@ def drop_y_cluster(j, sizes, xi, yi, beta, ys, deep):
     if j == last:
         return
     yi[j, ROWS], yi[j, PARTS] = yi[last, ROWS], yi[last, PARTS]
-    for r in range(3):
-        ys[j, r] = ys[last, r]
-    for c in range(beta.shape[1]):
-        for h in range(beta.shape[2]):
-            beta[j, c, h] = beta[last, c, h]
+    copy_row(ys[last], ys[j])
+    copy_table(beta[last], beta[j])
     for l in range(sizes[1]):
         if xi[l, OWNER] == last:
             xi[l, OWNER] = j
     if deep is not None:
-        for r in range(deep.shape[1]):
-            for h in range(deep.shape[2]):
-                deep[j, r, h] = deep[last, r, h]
+        copy_table(deep[last], deep[j])
 
 
 @njit(cache=True, error_model="numpy")
@@ -129,8 +122,9 @@ def collapsed_log_like(response, i, j, design, rows, scalars, yi, ys, deep, work
     shape, rate = scalars[0] + 0.5 * yi[j, ROWS], scalars[1] + 0.5 * max(rest, 0.0)
     value = math.lgamma(shape + 0.5) - math.lgamma(shape)
     value -= 0.5 * (LOG_2PI + math.log(rate * spread))
+    away = y - location
     # the t law with 2 â degrees of freedom, on its log scale
-    return value - (shape + 0.5) * math.log1p(0.5 * (y - location) ** 2 / (rate * spread))
+    return value - (shape + 0.5) * math.log1p(0.5 * (away * away) / (rate * spread))
 
 
 @njit(cache=True, error_model="numpy")
@@ -194,7 +188,7 @@ def fill_weights(
             weights[0, kx + j] = value + math.log(ys[j, ALPHA]) + log_hx
         weights[1, j] = value
     for l in range(kx):
-        value = weights[1, xi[l, OWNER]] + x_log_like(x, i, l, xp, xt, others, deep is not None)
+        value = weights[1, xi[l, OWNER]] + x_log_like(x, i, l, xp, xt, others, deep)
         # ω_{j,l} of Eq. (16); a plain mixture's row counts once, in n_j
         weights[0, l] = value if plain else value + logs[xi[l, SIZE]]
     log_alpha = math.log(scalars[7]) + log_hx
@@ -230,9 +224,7 @@ def take_out(
             add_to_regression(-1.0, i, j, design, rows, ys, deep, work)
         return False
     if auxiliary is not None:  # Algorithm 8 offers the parameters again
-        for c in range(beta.shape[1]):
-            for h in range(beta.shape[2]):
-                auxiliary[0, c, h] = beta[j, c, h]
+        copy_table(beta[j], auxiliary[0])
     drop_y_cluster(j, sizes, xi, yi, beta, ys, deep)
     return True
 
@@ -284,9 +276,7 @@ def allocate_rows(
                 yi[j, ROWS] = yi[j, PARTS] = 0
                 new_alpha(scalars, rng, ys, j)  # α_ψ of a new y-cluster comes from its prior
                 if auxiliary is not None:
-                    for c in range(beta.shape[1]):
-                        for h in range(d):
-                            beta[j, c, h] = auxiliary[option, c, h]
+                    copy_table(auxiliary[option], beta[j])
                 elif deep is None:
                     single_row_theta(  # θ given (y_i, x_i), as after Eq. (16)
                         i, j, design, rows, prior, scalars, response, beta, ys, rng, block

@@ -7,10 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from octavo.bayes.enriched_dp.allocation import allocate_rows
 from octavo.bayes.enriched_dp.base_measure import log_prior_x, log_prior_y
-from octavo.bayes.enriched_dp.moves import shuffle_clusters
-from octavo.bayes.enriched_dp.splits import PAIRS, split_and_merge
+from octavo.bayes.enriched_dp.splits import PAIRS
 from octavo.bayes.enriched_dp.state import (
     ALPHA,
     AUXILIARY,
@@ -33,12 +31,16 @@ from octavo.bayes.enriched_dp.state import (
     new_pair,
 )
 from octavo.bayes.enriched_dp.sweeps import (
+    ALLOCATE,
     KERNELS,
+    LATENTS,
+    MOVES,
+    PARAMETERS,
     REGRESSIONS,
+    SPLITS,
     fill_gaps,
     prepare_collapsed,
-    redraw_latents,
-    redraw_parameters,
+    run_part,
     slice_regressions,
 )
 from octavo.engine.estimators.arrays import Floats, Ints
@@ -108,9 +110,9 @@ class NestedChain:
         self._logs = np.log(np.maximum(np.arange(n + 2.0), 1.0))
         self._block = np.zeros((d + 2, d))
         self._holed = np.unique(table.gaps[:, 0])
-        self._pair: Any = (
-            new_pair(n, d, base) if base.modes[2] and base.modes[0] <= PROBIT else None
-        )
+        plain, conjugate = base.modes[2], base.modes[0] <= PROBIT
+        self._moves = True if base.modes[4] and not plain else None
+        self._pair: Any = new_pair(n, d, base) if plain and conjugate else (None,) * 8
         self._make_room()
         self.refresh()
 
@@ -130,18 +132,15 @@ class NestedChain:
         rows[LATENT] = rows[RESPONSE]
         self._densities(slice(None))
         if self.base.modes[0] == PROBIT:
-            self._latents()
-        self._redraw(KERNELS | (REGRESSIONS if self.base.modes[0] <= PROBIT else 0))
+            self._run(LATENTS)
+        self._run(PARAMETERS, KERNELS | (REGRESSIONS if self.base.modes[0] <= PROBIT else 0))
 
-    def _latents(self) -> None:
-        t, m = self.table, self.mix
-        redraw_latents(t.design, t.rows, m.labels, m.xi, m.beta, self.state)
-
-    def _redraw(self, which: int) -> None:
+    def _run(self, part: int, number: int = 0) -> int:
         t, b, m = self.table, self.base, self.mix
-        redraw_parameters(
-            which, t.x, t.design, t.rows, b.prior, b.scalars, b.gauss, b.others, b.modes, m.labels,
-            m.sizes, m.xi, m.yi, m.xp, m.xt, m.beta, m.ys, self.state, self._block,
+        return run_part(
+            part, number, t.x, t.design, t.rows, b.prior, b.scalars, b.gauss, b.others, b.modes,
+            m.labels, m.sizes, m.xi, m.yi, m.xp, m.xt, m.beta, m.ys, m.deep, m.auxiliary,
+            self.state, self._logs, self._weights, self._block, m.tried, self._moves, *self._pair,
         )  # fmt: skip
 
     def allocate(self) -> None:
@@ -154,35 +153,18 @@ class NestedChain:
             )  # fmt: skip
         reached, n = 0, len(t.x)
         while True:
-            reached = allocate_rows(
-                reached, t.x, t.design, t.rows, b.prior, b.scalars, b.gauss, b.others, b.modes,
-                m.labels, m.sizes, m.xi, m.yi, m.xp, m.xt, m.beta, m.ys, m.deep, m.auxiliary,
-                self.state, self._logs, self._weights, self._block,
-            )  # fmt: skip
+            reached = self._run(ALLOCATE, reached)
             if reached == n:
                 return
-            self.mix = m = grown(m, b)
+            self.mix = grown(self.mix, b)
             self._make_room()
-
-    def shuffle(self) -> None:
-        """Propose the moves of x-clusters."""
-        t, b, m = self.table, self.base, self.mix
-        shuffle_clusters(
-            t.design, t.rows, b.prior, b.scalars, b.modes, m.labels, m.sizes, m.xi, m.yi, m.beta,
-            m.ys, m.deep, m.auxiliary, self.state, self._block, m.tried,
-        )  # fmt: skip
 
     def split_and_merge(self) -> None:
         """Propose splits and merges of a plain mixture's clusters."""
         while min(len(self.mix.xi), len(self.mix.yi)) < self.mix.sizes[0] + PAIRS + 1:
             self.mix = grown(self.mix, self.base)
             self._make_room()
-        t, b, m = self.table, self.base, self.mix
-        split_and_merge(
-            PAIRS, t.x, t.design, t.rows, b.prior, b.scalars, b.gauss, b.others, b.modes, m.labels,
-            m.sizes, m.xi, m.yi, m.xp, m.xt, m.beta, m.ys, m.deep, *self._pair, self.state,
-            self._block, m.tried,
-        )  # fmt: skip
+        self._run(SPLITS, PAIRS)
 
     def step(self) -> None:
         """Run one sweep (Appendix A)."""
@@ -191,14 +173,14 @@ class NestedChain:
         self.allocate()  # Appendix A, first step: Eq. (16) for every row
         t, b, m = self.table, self.base, self.mix
         if response == PROBIT and not collapsed:
-            self._latents()  # after the rows' choices, which integrate the latent numbers out
-        if self._pair is not None:
+            self._run(LATENTS)  # after the rows' choices, which integrate the latent numbers out
+        if self._pair[0] is not None:
             self.split_and_merge()
             m = self.mix
         elif collapsed:
-            self._redraw(REGRESSIONS)
-        if moves and not plain:
-            self.shuffle()  # Appendix A, second step: the Metropolis-Hastings moves
+            self._run(PARAMETERS, REGRESSIONS)
+        if self._moves:
+            self._run(MOVES)  # Appendix A, second step: the Metropolis-Hastings moves
         which = KERNELS
         if conjugate and (moves or plain or not collapsed):
             which |= REGRESSIONS
@@ -207,7 +189,7 @@ class NestedChain:
                 t.design, t.rows, b.prior, b.modes, m.labels, m.sizes, m.xi, m.beta, self.state,
                 self._block,
             )  # fmt: skip
-        self._redraw(which)  # Appendix A, third step: parameters and concentrations
+        self._run(PARAMETERS, which)  # Appendix A, third step: parameters and concentrations
         if len(t.gaps):
             fill_gaps(
                 t.gaps, t.x, t.design, t.rows, b.others, b.units, b.modes, m.labels, m.xi, m.xp,

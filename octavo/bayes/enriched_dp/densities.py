@@ -145,8 +145,9 @@ def normal_posterior(n, s1, s2, gauss, h):
     after, rate = c + n, gauss[3, h]
     if n > 0:
         centre = s1 / n
+        away = centre - mu0
         # squares about the rows' own centre: no cancellation with the prior's part
-        rate += 0.5 * max(s2 - s1 * centre, 0.0) + 0.5 * c * n * (centre - mu0) ** 2 / after
+        rate += 0.5 * max(s2 - s1 * centre, 0.0) + 0.5 * c * n * (away * away) / after
     return (c * mu0 + s1) / after, after, gauss[2, h] + 0.5 * n, rate
 
 
@@ -210,19 +211,20 @@ def predictive_psi(l, n, gauss, others, xp, xt):
 
 
 @njit(cache=True, error_model="numpy")
-def x_log_like(x, i, l, xp, xt, others, collapsed):
-    """Return log K(x_i | ψ_l), or the log predictive density; x! of counts is left out."""
+def x_log_like(x, i, l, xp, xt, others, deep):
+    """Return log K(x_i | ψ_l), x! of counts left out; where `deep` is, the log predictive density.
+
+    `deep` is None where parameters are drawn, for the sake of the compiler.
+    """
     value = 0.0
     n_gaussian = xp.shape[2]
-    if collapsed:
-        for h in range(n_gaussian):
-            away = x[i, h] - xp[l, MU, h]
-            # Student's t, whose constant is kept with the cluster
-            value -= xp[l, POWER, h] * math.log1p(xp[l, PREC, h] * away * away)
-    else:
-        for h in range(n_gaussian):
-            away = x[i, h] - xp[l, MU, h]
+    for h in range(n_gaussian):
+        away = x[i, h] - xp[l, MU, h]
+        if deep is None:
             value -= xp[l, PREC, h] * away * away
+        else:  # Student's t, whose constant is kept with the cluster
+            value -= xp[l, POWER, h] * math.log1p(xp[l, PREC, h] * away * away)
+    if deep is None:
         value *= 0.5
     value += xt[l, 0, 0]
     if others is None:
@@ -231,12 +233,12 @@ def x_log_like(x, i, l, xp, xt, others, collapsed):
         start, entry = int(others[g, 1]), x[i, n_gaussian + g]
         if others[g, 0] != COUNT:
             value += xt[l, 0, start + int(entry)]
-        elif collapsed:  # negative binomial
+        elif deep is None:
+            value += entry * xt[l, 0, start] - xt[l, 0, start + 1]
+        else:  # negative binomial
             shape, rate = xt[l, 0, start], xt[l, 0, start + 1]
             value += math.lgamma(entry + shape) - math.lgamma(shape)
             value += shape * math.log(rate / (rate + 1.0)) - entry * math.log(rate + 1.0)
-        else:
-            value += entry * xt[l, 0, start] - xt[l, 0, start + 1]
     return value
 
 

@@ -121,7 +121,7 @@ def pass_rows(
         if t > 1:
             odds = math.log(pyi[1, ROWS] / pyi[0, ROWS])  # n_1 / n_0 of the sequential restaurant
             for s in range(2):
-                value = x_log_like(x, i, s, pxp, pxt, others, True)
+                value = x_log_like(x, i, s, pxp, pxt, others, pdeep)
                 value += collapsed_log_like(
                     modes[0], i, s, design, rows, scalars, pyi, pys, pdeep, work
                 )
@@ -182,21 +182,27 @@ def split_and_merge(
         a, b, m = draw_pair(labels, where, both, order, rng)
         split, log_u = a == b, math.log(1.0 - draw_uniform(rng))
         tried[1, 0 if split else 1] += 1.0
-        log_q = 0.0
-        if split:
-            log_q = pass_rows(
-                split, -math.inf, m, order, x, design, rows, prior, scalars, gauss, others, modes,
-                where, pxp, pxt, pys, pyi, pdeep, rng, block[-1],
-            )  # fmt: skip
-        # α of Eq. (3)
-        gain = math.log(scalars[7])  # of a split, in the posterior of the partition
-        for turn in range(3):
-            value = log_marginal(
-                turn % 2, x, design, rows, prior, scalars, gauss, others, modes,
-                both if turn == 2 else where, xi, pxp, pxt, block,
-            )  # fmt: skip
-            # Eq. (3) of two clusters over that of their union
-            gain += value if turn < 2 else -value
+        log_q = gain = 0.0
+        for stage in range(2):  # rows are passed before the marginals of a split, after a merge's
+            if (stage == 0) == split:
+                log_q = pass_rows(
+                    split, -math.inf if split else log_u + gain, m, order, x, design, rows, prior,
+                    scalars, gauss, others, modes, where, pxp, pxt, pys, pyi, pdeep, rng,
+                    block[-1],
+                )  # fmt: skip
+            if stage == 1:
+                break
+            # α of Eq. (3)
+            gain = math.log(scalars[7])  # of a split, in the posterior of the partition
+            for turn in range(3):
+                value = log_marginal(
+                    turn % 2, x, design, rows, prior, scalars, gauss, others, modes,
+                    both if turn == 2 else where, xi, pxp, pxt, block,
+                )  # fmt: skip
+                # Eq. (3) of two clusters over that of their union
+                gain += value if turn < 2 else -value
+            if not split and log_u >= -gain:
+                break
         if split:
             # p(split) / (p(union) q); a merge is the inverse, and its own q is 1
             if log_u >= gain - log_q:
@@ -208,13 +214,7 @@ def split_and_merge(
             xi[l, OWNER], xi[l, SIZE], yi[j, ROWS], yi[j, PARTS] = j, 0, 0, 1
             b = l
         else:
-            if log_u >= -gain:
-                continue
-            log_q = pass_rows(
-                split, log_u + gain, m, order, x, design, rows, prior, scalars, gauss, others,
-                modes, where, pxp, pxt, pys, pyi, pdeep, rng, block[-1],
-            )  # fmt: skip
-            if log_u >= log_q - gain:
+            if log_u >= -gain or log_u >= log_q - gain:
                 continue
             tried[0, 1] += 1.0
             a, b = b, a

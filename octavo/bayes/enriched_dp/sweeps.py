@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from octavo.bayes.enriched_dp.allocation import allocate_rows
 from octavo.bayes.enriched_dp.densities import (
     add_to_sums,
     clear_sums,
@@ -18,7 +19,8 @@ from octavo.bayes.enriched_dp.densities import (
     prior_theta,
     row_log_like,
 )
-from octavo.bayes.enriched_dp.moves import Y_CLUSTER, block_sums
+from octavo.bayes.enriched_dp.moves import Y_CLUSTER, block_sums, shuffle_clusters
+from octavo.bayes.enriched_dp.splits import split_and_merge
 from octavo.bayes.enriched_dp.state import (
     ALPHA,
     COUNT,
@@ -41,6 +43,7 @@ from octavo.engine.linalg.small_cholesky import factor_in_place, solve_lower
 from octavo.engine.mcmc.compiled_draws import draw_normal, draw_uniform
 
 REGRESSIONS, KERNELS = 1, 2  # bits of what is drawn
+ALLOCATE, LATENTS, PARAMETERS, MOVES, SPLITS = range(5)  # parts of a sweep
 
 
 @njit(cache=True, error_model="numpy")
@@ -57,10 +60,7 @@ def redraw_parameters(
     which, x, design, rows, prior, scalars, gauss, others, modes, labels, sizes, xi, yi, xp, xt,
     beta, ys, rng, block,
 ):  # fmt: skip
-    """Draw θ of every y-cluster (Eq. 4), and ψ of every x-cluster and all concentrations.
-
-    Both are one kernel, so that draws of gammas are compiled once.
-    """
+    """Draw θ of every y-cluster (Eq. 4), and ψ of every x-cluster and all concentrations."""
     if which & REGRESSIONS:
         for j in range(sizes[0]):
             squares = block_sums(j, Y_CLUSTER, design, rows, prior, labels, xi, block)
@@ -85,6 +85,44 @@ def redraw_parameters(
             ys[j, ALPHA] = draw_concentration(  # α_ψ(θ_j) given (n_j, k_j)
                 rng, ys[j, ALPHA], yi[j, ROWS], yi[j, PARTS], scalars[4], scalars[5]
             )
+
+
+@njit(cache=True, error_model="numpy")
+def run_part(
+    part, number, x, design, rows, prior, scalars, gauss, others, modes, labels, sizes, xi, yi, xp,
+    xt, beta, ys, deep, auxiliary, rng, logs, weights, block, tried, moves, pxp, pxt, pys, pyi,
+    pdeep, where, both, order,
+):  # fmt: skip
+    """Run a part of a sweep, `number` as the part takes it; return where allocation ended.
+
+    The parts are one kernel for the compiler's sake: what several of them call, and what takes
+    arrays over from Python, is there once. `moves`, or all from `pxp` on, are None where a chain
+    does without, and then not compiled.
+    """
+    if part == ALLOCATE:
+        return allocate_rows(
+            number, x, design, rows, prior, scalars, gauss, others, modes, labels, sizes, xi, yi,
+            xp, xt, beta, ys, deep, auxiliary, rng, logs, weights, block,
+        )  # fmt: skip
+    if part == LATENTS:
+        redraw_latents(design, rows, labels, xi, beta, rng)
+    elif part == PARAMETERS:
+        redraw_parameters(
+            number, x, design, rows, prior, scalars, gauss, others, modes, labels, sizes, xi, yi,
+            xp, xt, beta, ys, rng, block,
+        )  # fmt: skip
+    if moves is not None and part == MOVES:
+        shuffle_clusters(
+            design, rows, prior, scalars, modes, labels, sizes, xi, yi, beta, ys, deep, auxiliary,
+            rng, block, tried,
+        )  # fmt: skip
+    if pxp is not None and part == SPLITS:
+        split_and_merge(
+            number, x, design, rows, prior, scalars, gauss, others, modes, labels, sizes, xi, yi,
+            xp, xt, beta, ys, deep, pxp, pxt, pys, pyi, pdeep, where, both, order, rng, block,
+            tried,
+        )  # fmt: skip
+    return 0
 
 
 @njit(cache=True, error_model="numpy")

@@ -303,18 +303,17 @@ def chain_marginals(
 
 def _wanted_pairs(
     pairs: str | ArrayLike | None, ptr: NDArray[np.int64], K: int
-) -> tuple[int, int, NDArray[np.int64]]:
+) -> tuple[int, int, NDArray[np.int64] | None]:
     """Return which pair marginals are wanted, how many rows they take, and along which path."""
-    nothing = np.empty(0, dtype=np.int64)
     steps, n_sequences = int(ptr[-1]) - (ptr.size - 1), ptr.size - 1
     if pairs is None:
-        return NO_PAIRS, 0, nothing
+        return NO_PAIRS, 0, None
     if not isinstance(pairs, str):
         return ALONG, steps, _checked_states(pairs, ptr, K)
     counts = {"total": (TOTAL, 1), "sequence": (BY_SEQUENCE, n_sequences), "step": (EACH, steps)}
     if pairs not in counts:
         raise ValueError(f"pairs must be None, 'total', 'sequence' or 'step', got {pairs!r}.")
-    return (*counts[pairs], nothing)
+    return (*counts[pairs], None)
 
 
 def _checked_states(states: ArrayLike, ptr: NDArray[np.int64], K: int) -> NDArray[np.int64]:

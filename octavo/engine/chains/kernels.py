@@ -18,7 +18,7 @@ _LOST = 1e-250  # a sum above it has lost less than one rounding to terms that u
 _NARROW = 24  # up to so many states, scalars in registers beat vectors in memory
 NO_PAIRS, TOTAL, BY_SEQUENCE, EACH, ALONG = range(5)  # which pair marginals are kept
 ONLY_SUMS = -1  # neither marginals of pairs nor of positions
-_NO_TABLE, _NO_PATH = np.empty((0, 0)), np.empty(0, np.int64)
+_NO_TABLE = np.empty((0, 0))
 # Sums of probabilities may be taken in any order: all terms are positive and finite.
 _SUMS: Any = {"fastmath": {"reassoc", "contract"}}
 
@@ -300,16 +300,15 @@ def below_top(nodes, rows, tops):
 
 
 @njit(cache=True)
-def _filter_scaled(start, linear, shift, safe, nodes, step, tops, exact, rows):
+def _filter_scaled(start, linear, shift, safe, nodes, step, tops, exact, rows, pushed):
     """Turn rows of exp(nodes - tops) into P(s_t | positions up to t); return log Z and trust.
 
     A path that looks hopeless now may win later: when a positive probability falls below
     `TINY`, or a transition may have (``safe`` is False), the result can be trusted only if the
     other paths reach every state of the next position, so that this one adds nothing to any;
-    and not at all (False) where ``exact``.
+    and not at all (False) where ``exact``. ``pushed`` is room for K numbers.
     """
     T, K = nodes.shape
-    pushed = np.empty(K)
     log_z, product, lost = start[0], 1.0, False
     for j in range(1, K):
         log_z = max(log_z, start[j])
@@ -354,14 +353,15 @@ def _filter_scaled(start, linear, shift, safe, nodes, step, tops, exact, rows):
 
 
 @njit(cache=True)
-def _smooth_scaled(linear, varies, step, rows, exact, pairs, kind, path):
+def _smooth_scaled(linear, varies, step, rows, exact, pairs, kind, path, first, room):
     """Turn the rows of `_filter_scaled` into marginals; add pair marginals to pairs.
 
     P(s_t | x) = P(s_t | x up to t) Σ_j trans P(s_{t+1} = j | x) / P(s_{t+1} = j | x up to t).
+    ``path`` is None but for the kind ALONG; its entries from ``first`` on are the sequence's own.
     Returns False when ``exact`` and a positive marginal is too small for its logarithm.
     """
     T, K = rows.shape
-    pushed, ratio, pulled = np.empty(K), np.empty(K), np.empty(K)
+    pushed, ratio, pulled = room[0], room[1], room[2]
     for t in range(T - 1, 0, -1):
         s = step + t - 1 if varies else 0
         _push(linear, s, rows, t - 1, pushed)
@@ -369,10 +369,11 @@ def _smooth_scaled(linear, varies, step, rows, exact, pairs, kind, path):
             # p_t(j | x) / P(s_t = j | x up to t - 1): the scaled β_t(j) f_j(x_t)
             ratio[j] = rows[t, j] / pushed[j] if rows[t, j] > 0.0 else 0.0
         _pull(linear, s, ratio, pulled)
-        if kind == ALONG:
-            weight = max(0.0, _score_between(linear, s, path[t - 1], path[t]))
+        if path is not None:
+            i, j = path[first + t - 1], path[first + t]
+            weight = max(0.0, _score_between(linear, s, i, j))
             # ξ along a path: α_{t-1}(i) p_ij ratio(j)
-            pairs[step + t - 1, 0] = rows[t - 1, path[t - 1]] * weight * ratio[path[t]]
+            pairs[step + t - 1, 0] = rows[t - 1, i] * weight * ratio[j]
         elif kind != NO_PAIRS:
             _add_pairs(linear, s, rows, t - 1, ratio, pairs, step + t - 1 if kind == EACH else 0)
         total = 0.0
@@ -431,7 +432,7 @@ def _log_push(linear, trans, shift, s, rows, n, weight, out):
 
 
 @njit(cache=True)
-def _smooth_log(linear, trans, shift, step, rows, pairs, kind, path):
+def _smooth_log(linear, trans, shift, step, rows, pairs, kind, path, first):
     """Turn the rows of `_filter_log` into log marginals; add pair marginals to pairs."""
     T, K = rows.shape
     pushed, ratio, pulled = np.empty(K), np.empty(K), np.empty(K)
@@ -456,9 +457,10 @@ def _smooth_log(linear, trans, shift, step, rows, pairs, kind, path):
         else:
             for i in range(K):
                 pulled[i] = math.log(pulled[i]) + shift[s] + top if pulled[i] > 0 else -np.inf
-        if kind == ALONG:
-            score = _score_between(trans, s, path[t - 1], path[t])
-            pairs[step + t - 1, 0] = math.exp(rows[t - 1, path[t - 1]] + score + ratio[path[t]])
+        if path is not None:
+            i, j = path[first + t - 1], path[first + t]
+            score = _score_between(trans, s, i, j)
+            pairs[step + t - 1, 0] = math.exp(rows[t - 1, i] + score + ratio[j])
         elif kind != NO_PAIRS:
             _add_log_pairs(trans, s, rows, t - 1, ratio, pairs, step + t - 1 if kind == EACH else 0)
         for i in range(K):
@@ -494,21 +496,25 @@ def _add_own(own, kind, q, pairs):
 
 @njit(cache=True, nogil=True)
 def _scaled_marginals(
-    start, linear, shift, safe, nodes, ptr, tops, rows, log, pairs, kind, path, log_z, in_logs
-):
-    """Do `sum_marginals` where scaled numbers can be trusted; in_logs says where they cannot."""
+    start, linear, shift, safe, nodes, ptr, tops, rows, log, pairs, kind, path, log_z, in_logs,
+    own, room,
+):  # fmt: skip
+    """Do `sum_marginals` where scaled numbers can be trusted; in_logs says where they cannot.
+
+    ``own`` is room for the pairs of one sequence, ``room`` for three rows of K numbers.
+    """
     by_step = kind in (EACH, ALONG)
-    own = np.zeros((1, pairs.shape[1]))
     for q in range(ptr.shape[0] - 1):
         first, last, step = ptr[q], ptr[q + 1], ptr[q] - q
         mine, target = rows[first:last], pairs if by_step else own
         fill_table(0.0, own)
         log_z[q], trusted = _filter_scaled(
-            start, linear, shift, safe, nodes[first:last], step, tops[first:last], log, mine
-        )
+            start, linear, shift, safe, nodes[first:last], step, tops[first:last], log, mine,
+            room[0],
+        )  # fmt: skip
         if trusted and log_z[q] > -np.inf and kind != ONLY_SUMS:
             trusted = _smooth_scaled(
-                linear, shift.shape[0] > 1, step, mine, log, target, kind, path[first:last]
+                linear, shift.shape[0] > 1, step, mine, log, target, kind, path, first, room
             )
             if not trusted:
                 fill_table(0.0, target[step : step + mine.shape[0] - 1])
@@ -541,7 +547,7 @@ def _log_marginals(
             in_logs[q] = False
             fill_table(0.0, mine)
         else:
-            _smooth_log(linear, trans, shift, step, mine, target, kind, path[first:last])
+            _smooth_log(linear, trans, shift, step, mine, target, kind, path, first)
             _add_own(own, kind, q, pairs)
 
 
@@ -564,14 +570,15 @@ def sum_marginals(
 ):
     """Fill rows, pairs and log_z sequence by sequence; rows holds exp(nodes - tops) at first.
 
-    ``kind`` says which pairs are kept. in_logs[q] tells that the rows of a sequence are left as
-    logarithms; ``log`` asks for rows whose logarithms are accurate.
+    ``kind`` says which pairs are kept, ``path`` is None but for ALONG. in_logs[q] tells that the
+    rows of a sequence are left as logarithms; ``log`` asks for rows whose logarithms are accurate.
     """
     in_logs[:] = True
     if safe or not log:
         _scaled_marginals(
             start, linear, shift, safe, nodes, ptr, tops, rows,
-            log, pairs, kind, path, log_z, in_logs,
+            log, pairs, kind, path, log_z, in_logs, np.empty((1, pairs.shape[1])),
+            np.empty((3, nodes.shape[1])),
         )  # fmt: skip
     if in_logs.any():
         _log_marginals(
@@ -583,7 +590,7 @@ def sum_partitions(start, linear, trans, shift, safe, nodes, ptr, tops, rows, lo
     """Fill log_z with the log partition of each sequence; rows holds exp(nodes - tops)."""
     sum_marginals(
         start, linear, trans, shift, safe, nodes, ptr, tops, rows,
-        False, _NO_TABLE, ONLY_SUMS, _NO_PATH, log_z, np.empty(ptr.shape[0] - 1, dtype=np.bool_),
+        False, _NO_TABLE, ONLY_SUMS, None, log_z, np.empty(ptr.shape[0] - 1, dtype=np.bool_),
     )  # fmt: skip
 
 
@@ -852,7 +859,8 @@ def _warmup() -> None:
         for safe in (True, False):
             chain = start, linear, trans, shift, safe, nodes, ptr, np.zeros(3), rows
             sum_partitions(*chain, score)
-            sum_marginals(*chain, False, np.zeros((1, 4)), TOTAL, states, score, in_logs)
+            sum_marginals(*chain, False, np.zeros((1, 4)), TOTAL, None, score, in_logs)
+            sum_marginals(*chain, False, np.zeros((2, 1)), ALONG, states, score, in_logs)
         best_path(start, trans, False, nodes, ptr, rows, rows, states, score)
         score_paths(start, trans, False, nodes, ptr, states, score)
         k_best_kernel(start, trans, False, nodes, ptr, 1, states[None], score[None])

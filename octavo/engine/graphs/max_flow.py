@@ -278,8 +278,9 @@ def arc_lists(n, tails, heads):
     return start, head, sister, place
 
 
-@njit(cache=True)
-def augment(start, head, sister, res, rest, tiny):
+def augment(
+    start: Ints, head: Ints, sister: Ints, res: Floats, rest: Floats, tiny: float
+) -> tuple[float, NDArray[np.bool_]]:
     """Return the flow that can be added, and the largest source side, by two growing search trees.
 
     Trees grow from both terminals until they touch; the path is filled, which cuts parts of the
@@ -306,7 +307,6 @@ def augment(start, head, sister, res, rest, tiny):
         Who cannot reach the sink.
     """
     n = rest.shape[0]
-    flow = 0.0
     # of each node side by side, for the cache: an arc towards the terminal or a mark, the node that
     # it leads to, a time stamp and a distance
     tree = np.zeros((n, 4), dtype=np.int32)
@@ -314,6 +314,17 @@ def augment(start, head, sister, res, rest, tiny):
     in_sink = np.zeros(n, dtype=np.bool_)
     following = np.full(n, -1, dtype=np.int32)  # queue of active nodes; the last follows itself
     orphans = np.empty(n + 1, dtype=np.int32)  # a ring: filled at both ends
+    flow = _augment(start, head, sister, res, rest, tiny, tree, in_sink, following, orphans)
+    if flow == np.inf:
+        return flow, np.ones(n, dtype=bool)
+    return flow, ~(in_sink & (tree[:, 0] != _NONE))
+
+
+@njit(cache=True)
+def _augment(start, head, sister, res, rest, tiny, tree, in_sink, following, orphans):
+    """Do `augment`; return the flow. Arrays made by who calls a kernel are not compiled."""
+    n = rest.shape[0]
+    flow = 0.0
     first, last = -1, -1
     for i in range(n):
         if abs(rest[i]) > tiny:
@@ -384,7 +395,7 @@ def augment(start, head, sister, res, rest, tiny):
             root = tree[root, 1]
         least = min(least, -rest[root])
         if least == np.inf:
-            return np.inf, np.ones(n, dtype=np.bool_)
+            return np.inf
         flow += least
         left, count = 0, 0
         res[middle] -= least
@@ -466,10 +477,7 @@ def augment(start, head, sister, res, rest, tiny):
                     tree[j, 0] = _ORPHAN
                     orphans[(left + count) % (n + 1)] = j
                     count += 1
-    side = np.empty(n, dtype=np.bool_)
-    for i in range(n):
-        side[i] = not (in_sink[i] and tree[i, 0] != _NONE)
-    return flow, side
+    return flow
 
 
 def _warmup() -> None:

@@ -41,41 +41,52 @@ class Moments(NamedTuple):
         return Moments(*(mine + theirs for mine, theirs in zip(self, other)))
 
 
+# Kernels for diagonal Gaussians serve one group of k Gaussians as well as many: `owner` says of
+# every point whose Gaussians are its own.
+
+
 @njit(cache=True, nogil=True)
-def _diagonal_scores(means, variances, centers, precisions, constant, out):
+def _diagonal_scores(means, variances, owner, centers, precisions, constant, out):
     """Fill out (n, k) with constant_j - ½ Σ_d [v_id + (m_id - c_jd)²] p_jd; v may be empty."""
     n, d = means.shape
     spread = variances.shape[0] > 0
     for i in range(n):
-        for j in range(centers.shape[0]):
+        g = owner[i]
+        for j in range(out.shape[1]):
             total = 0.0
             for c in range(d):
-                gap = means[i, c] - centers[j, c]
-                total += gap * gap * precisions[j, c]
+                gap = means[i, c] - centers[g, j, c]
+                total += gap * gap * precisions[g, j, c]
             if spread:
                 for c in range(d):
-                    total += variances[i, c] * precisions[j, c]
-            out[i, j] = constant[j] - 0.5 * total
+                    total += variances[i, c] * precisions[g, j, c]
+            out[i, j] = constant[g, j] - 0.5 * total
 
 
 @njit(cache=True, nogil=True)
-def _diagonal_moments(weights, means, variances, shift, mass, first, second):
+def _diagonal_moments(weights, means, variances, owner, shift, mass, first, second):
     """Add the moments of diagonal Gaussians, weighted, to mass, first and second."""
     n, d = means.shape
     spread = variances.shape[0] > 0
     for i in range(n):
-        for j in range(shift.shape[0]):
+        g = owner[i]
+        for j in range(weights.shape[1]):
             w = weights[i, j]
             if w == 0.0:
                 continue
-            mass[j] += w
+            mass[g, j] += w
             for c in range(d):
-                gap = means[i, c] - shift[j, c]
-                first[j, c] += w * gap
-                second[j, c] += w * gap * gap
+                gap = means[i, c] - shift[g, j, c]
+                first[g, j, c] += w * gap
+                second[g, j, c] += w * gap * gap
             if spread:
                 for c in range(d):
-                    second[j, c] += w * variances[i, c]
+                    second[g, j, c] += w * variances[i, c]
+
+
+def _no_owners(n: int) -> NDArray[np.int64]:
+    """Return the owners of points that all have the same Gaussians."""
+    return np.zeros(n, dtype=np.int64)
 
 
 def diagonals(covars: Floats) -> Floats:
@@ -133,7 +144,10 @@ def expected_log_density(
         variances = np.empty((0, d)) if covars is None else diagonals(covars)
         precisions = 1.0 / spreads
         constant = d * _LOG_2PI + np.log(spreads).sum(axis=1) + noise * precisions.sum(axis=1)
-        _diagonal_scores(means, variances, centers, precisions, -0.5 * constant, out)
+        _diagonal_scores(
+            means, variances, _no_owners(n), centers[None], precisions[None],
+            -0.5 * constant[None], out,
+        )  # fmt: skip
         return out
     inverse, log_det = inverse_factors(spreads)
     for j, (white, center) in enumerate(zip(inverse, centers)):
@@ -176,7 +190,10 @@ def weighted_moments(
     second = np.zeros((k, d, d) if full else (k, d))
     if not full:
         variances = np.empty((0, d)) if covars is None else diagonals(covars)
-        _diagonal_moments(weights, means, variances, shift, mass, first, second)
+        _diagonal_moments(
+            weights, means, variances, _no_owners(n), shift[None], mass[None], first[None],
+            second[None],
+        )  # fmt: skip
         return Moments(mass, first, second)
     for j in range(k):
         used = np.flatnonzero(weights[:, j])
@@ -330,30 +347,25 @@ def require_density(
 def _owned_scores(points, owner, centers, factors, constant, out):
     """Fill out (n, C) with constant - ½ |factor (point - center)|², both of the point's owner.
 
-    factors are (G, C, d, d) lower triangular, or (G, C, 1, d) diagonals.
+    factors are (G, C, d, d) lower triangular.
     """
     n, d = points.shape
-    full = factors.shape[2] == d
     for i in range(n):
         g = owner[i]
         for j in range(centers.shape[1]):
             total = 0.0
             for a in range(d):
-                if full:
-                    white = 0.0
-                    for b in range(a + 1):
-                        white += factors[g, j, a, b] * (points[i, b] - centers[g, j, b])
-                else:
-                    white = factors[g, j, 0, a] * (points[i, a] - centers[g, j, a])
+                white = 0.0
+                for b in range(a + 1):
+                    white += factors[g, j, a, b] * (points[i, b] - centers[g, j, b])
                 total += white * white
             out[i, j] = constant[g, j] - 0.5 * total
 
 
 @njit(cache=True, nogil=True)
 def _owned_moments(weights, points, owner, shift, mass, first, second):
-    """Add the weighted moments of points to those of their owners; second is (G, C, d, d or 1)."""
+    """Add the weighted moments of points to those of their owners; second is (G, C, d, d)."""
     n, d = points.shape
-    full = second.shape[3] == d and d > 1
     for i in range(n):
         g = owner[i]
         for j in range(shift.shape[1]):
@@ -364,11 +376,8 @@ def _owned_moments(weights, points, owner, shift, mass, first, second):
             for a in range(d):
                 gap = points[i, a] - shift[g, j, a]
                 first[g, j, a] += w * gap
-                if full:
-                    for b in range(d):
-                        second[g, j, a, b] += w * gap * (points[i, b] - shift[g, j, b])
-                else:
-                    second[g, j, a, 0] += w * gap * gap
+                for b in range(d):
+                    second[g, j, a, b] += w * gap * (points[i, b] - shift[g, j, b])
 
 
 def owned_log_density(
@@ -398,15 +407,16 @@ def owned_log_density(
         Expected log densities.
     """
     G, C, d = centers.shape
+    out = np.empty((points.shape[0], C))
     if spreads.ndim == 3:
-        log_det = np.log(spreads).sum(axis=2)
-        factors = np.sqrt(1.0 / spreads)[:, :, None]
-    else:
-        inverse, log_dets = inverse_factors(spreads.reshape(-1, d, d))
-        factors, log_det = inverse.reshape(spreads.shape), log_dets.reshape(G, C)
+        precisions = 1.0 / spreads
+        constant = d * _LOG_2PI + np.log(spreads).sum(axis=2) + noise * precisions.sum(axis=2)
+        _diagonal_scores(points, np.empty((0, d)), owner, centers, precisions, -0.5 * constant, out)
+        return out
+    inverse, log_dets = inverse_factors(spreads.reshape(-1, d, d))
+    factors, log_det = inverse.reshape(spreads.shape), log_dets.reshape(G, C)
     traces = (factors**2).sum(axis=(2, 3))
     constant = -0.5 * (d * _LOG_2PI + log_det + noise * traces)
-    out = np.empty((points.shape[0], C))
     _owned_scores(points, owner, centers, factors, constant, out)
     return out
 
@@ -433,10 +443,13 @@ def owned_moments(
         Of the G·C Gaussians.
     """
     G, C, d = shift.shape
-    mass, first = np.zeros((G, C)), np.zeros((G, C, d))
-    second = np.zeros((G, C, d, d if full else 1))
-    _owned_moments(weights, points, owner, shift, mass, first, second)
     tail = (d, d) if full else (d,)
+    mass, first, second = np.zeros((G, C)), np.zeros((G, C, d)), np.zeros((G, C, *tail))
+    if full:
+        _owned_moments(weights, points, owner, shift, mass, first, second)
+    else:
+        nothing = np.empty((0, d))
+        _diagonal_moments(weights, points, nothing, owner, shift, mass, first, second)
     return Moments(mass.ravel(), first.reshape(-1, d), second.reshape(-1, *tail))
 
 
@@ -444,6 +457,6 @@ def _warmup() -> None:
     x, w = np.zeros((2, 2)), np.ones((2, 2))
     expected_log_density(x, w, x, w)
     weighted_moments(w, x, w, x, full=False)
-    owner = np.zeros(2, dtype=np.int64)
-    owned_log_density(x, owner, x[None], w[None])
-    owned_moments(w, x, owner, x[None], full=False)
+    owner = _no_owners(2)
+    owned_log_density(x, owner, x[None], np.eye(2)[None, None].repeat(2, axis=1))
+    owned_moments(w, x, owner, x[None], full=True)

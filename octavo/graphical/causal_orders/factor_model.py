@@ -63,7 +63,15 @@ COMMON: dict = {
 class FactorFit(CallbackSupportMixin, SoundEstimator):
     """What factor models of the family share: chains, summaries and densities."""
 
-    def _run(self, X: Floats, n_components: int, n_proposals: int, missing: bool, levels: int):
+    def _run(
+        self,
+        X: Floats,
+        n_components: int,
+        n_proposals: int,
+        missing: bool,
+        levels: int,
+        driven: Any = None,
+    ):
         """Run the chains on a standardised table and keep their summaries."""
         noise_prior = check_noise_prior(self.noise_prior)
         scaled = standardized(X)
@@ -84,6 +92,7 @@ class FactorFit(CallbackSupportMixin, SoundEstimator):
                     missing=scaled.missing[:, ::-1] if missing else None,
                     noise_prior=noise_prior,
                 )
+                chain.driven = driven
                 chain.start(rng)
                 chains.append(
                     chain.sample(
@@ -462,11 +471,11 @@ class SLIMOrderSearch(FactorFit):
         self._search(X)
         return self
 
-    def _search(self, X: Floats) -> None:
-        """Run the chains on a table that is checked, and rank orders."""
+    def _search(self, X: Floats, driven: Any = None) -> None:
+        """Run the chains on a table that is checked, and rank orders; see `Chain.driven`."""
         d = X.shape[1]
         stochastic = self.search == "stochastic"
-        draws = self._run(X, d + self.n_latent, N_PROPOSALS * stochastic, False, 2)
+        draws = self._run(X, d + self.n_latent, N_PROPOSALS * stochastic, False, 2, driven)
         if stochastic:
             self.ordering_candidates_ = rank_orders(draws.orders, self.n_candidates)
             self.n_orders_ = len(rank_orders(draws.orders, len(draws.orders)))

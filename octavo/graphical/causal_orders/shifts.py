@@ -63,8 +63,8 @@ def driven_rows(allowed: Any, p: int) -> Any:
 @njit(cache=True, error_model="numpy")
 def entry_log_density(value):
     """Return the log-density from which new effects are drawn: half WIDE, half NARROW."""
-    wide = math.exp(-0.5 * (value / WIDE) ** 2) / WIDE
-    narrow = math.exp(-0.5 * (value / NARROW) ** 2) / NARROW
+    far, near = value / WIDE, value / NARROW
+    wide, narrow = math.exp(-0.5 * (far * far)) / WIDE, math.exp(-0.5 * (near * near)) / NARROW
     return math.log(max(0.5 * (wide + narrow), 1e-300)) - 0.5 * math.log(2.0 * math.pi)
 
 

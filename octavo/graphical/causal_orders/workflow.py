@@ -232,7 +232,8 @@ class SLIM(DagAnswers):
             noise_prior=self.noise_prior,
             random_state=seed,
         )
-        search._search(X)
+        # With shifts of no rows the chains share the kernel of the DAGs that follow.
+        search._search(X, None if self.n_latent else np.empty(0, dtype=np.int64))
         search.n_features_in_ = X.shape[1]
         self.factor_model_, self.ordering_candidates_ = search, search.ordering_candidates_
         self._held = search._log_densities(held)

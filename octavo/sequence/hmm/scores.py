@@ -7,6 +7,7 @@ says in words which sequence and position is wrong when something is.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,6 @@ from scipy import sparse
 
 from octavo.engine.chains.inference import Edges, group_edges
 from octavo.engine.chains.sequences import check_lengths, locate, split_sequences, stack_sequences
-from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.estimators.arrays import Floats
 
 _STOCHASTIC = 1e-6  # how far probabilities may be from adding up to one
@@ -83,7 +83,7 @@ def _checked_emission(
     values = np.ascontiguousarray(values, dtype=np.float64)
     if values.shape[1] == 0:
         raise ValueError("log_emission has no states: its second axis is empty.")
-    best = _row_max(values)
+    best = reduce(np.maximum, values.T)  # of each row; NaN where it has one
     bad = np.flatnonzero(~np.isfinite(best))
     if bad.size:
         row = int(bad[0])
@@ -159,22 +159,6 @@ def require_stochastic(
         )
 
 
-@njit(cache=True)
-def _row_max(values):
-    """Return the maximum of every row, NaN where a row has one."""
-    out = np.empty(values.shape[0])
-    for n in range(values.shape[0]):
-        best = -np.inf
-        for j in range(values.shape[1]):
-            x = values[n, j]
-            if x != x:
-                best = x
-                break
-            best = max(best, x)
-        out[n] = best
-    return out
-
-
 def edges_of_sparse(log_trans: Any) -> Edges:
     """Return a scipy sparse matrix, whose stored entries are log-probabilities, as `Edges`."""
     entries = sparse.coo_array(log_trans)
@@ -225,7 +209,3 @@ def log_of_probabilities(values: ArrayLike, name: str) -> Floats:
         raise ValueError(f"{name} must hold probabilities, got {array[at]} at index {at}.")
     with np.errstate(divide="ignore"):
         return np.log(array)
-
-
-def _warmup() -> None:
-    _row_max(np.zeros((1, 1)))
