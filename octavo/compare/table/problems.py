@@ -216,7 +216,7 @@ def prepare(
         task = "multilabel"
         steps.append(Step(f"Task: multilabel, because {len(labels)} targets are given."))
     elif labels:
-        raise InputError(f"{task} has one target, got {len(labels)}: {', '.join(labels[:8])}.")
+        raise InputError(f"A {task} has one target, got {len(labels)}: {', '.join(labels[:8])}.")
     elif task == "auto":
         chosen = None if columns["target"] is None else frame[columns["target"]]
         task, reason = find_task(
@@ -286,7 +286,8 @@ def _check_roles(
             f"columns: {', '.join(table.frame.columns[:20])}."
         )
     if task in ("classification", "regression") and columns["target"] is None:
-        raise InputError(f"{task} needs --target; columns: {', '.join(table.frame.columns[:20])}.")
+        listed = ", ".join(table.frame.columns[:20])
+        raise InputError(f"A {task} needs --target; columns: {listed}.")
 
 
 def _table_problem(
@@ -346,9 +347,8 @@ def _table_problem(
         plan, X, found = _without_leaks(plan, X, features, y, task, frozenset(keep), heading)
         steps += found
     if X.shape[1] == 0:
-        raise InputError(
-            f"No usable column is left besides the target; {' '.join(s.what for s in steps[-3:])}."
-        )
+        why = " ".join(step.what for step in steps[-3:])
+        raise InputError(f"No usable column is left besides the target. {why}")
     n_dates = len({p.name for p in plan.columns if p.kind == "date"})
     problem = Problem(task, X, y, table.name, heading, steps, plan, len(frame), groups)
     problem.labels = labels
@@ -382,7 +382,7 @@ def _check_dependence(task: str, group: Any, time_order: Any, table: Table) -> N
     if group is not None and time_order is not None:
         raise InputError("--group and --time-order cannot be used together; choose one.")
     if task in ("ranking", "clustering") or table.sparse is not None:
-        what = "sparse rows" if table.sparse is not None else f"{task}"
+        what = "sparse rows" if table.sparse is not None else task
         raise InputError(f"--group and --time-order are for tables with a target, not for {what}.")
 
 
@@ -475,8 +475,8 @@ def _check_size(problem: Problem, cv: int) -> None:
     if problem.n_rows < least:
         raise InputError(
             f"{problem.name} has {problem.n_rows} usable {what}; comparing methods in {cv} folds "
-            "needs at "
-            f"least {least}. Collect more" + (", or lower --cv" if problem.n_rows >= 8 else "")
+            f"needs at least {least}. Collect more"
+            + (", or lower --cv." if problem.n_rows >= 8 else ".")
         )
 
 

@@ -48,8 +48,8 @@ def find_column(frame: pd.DataFrame, wanted: str | int, role: str, where: str) -
         return names[place - 1]
     if -len(names) <= place <= -1:
         return names[place]
-    error = UnknownNameError(f"column of {where}", str(wanted), names[:40])
-    raise InputError(f"{error} ({role}).")
+    error = UnknownNameError(f"column of {where} ({role})", str(wanted), names[:40])
+    raise InputError(str(error))
 
 
 def find_targets(frame: pd.DataFrame, wanted: Any, where: str) -> list[str]:
