@@ -85,7 +85,7 @@ def times_of(column: pd.Series) -> Floats:
         form = date_format_of(text)
         if form is None:
             odd = text[text.notna() & numbers.isna()]
-            seen = f" (it holds {odd.iloc[0]!r})" if len(odd) else ""
+            seen = f", but {odd.iloc[0]!r}" if len(odd) else ""
             raise InputError(
                 f"'{column.name}' cannot give the order of time: it holds neither dates nor "
                 f"numbers{seen}."

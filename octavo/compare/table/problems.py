@@ -196,11 +196,12 @@ def prepare(
         Features, target, and all steps.
     """
     if rows is not None and rows < 0:
-        raise InputError(f"rows must be 0, which takes all, or more, got {rows}.")
+        raise InputError(f"The number of rows must be 0, which takes all, or more, got {rows}.")
     table = as_table(data, header)
     frame, where = table.frame, table.name
-    if len(frame) == 0:
-        raise InputError(f"{where} holds no rows; check how it was written.")
+    if len(frame) < 2:
+        held = "a single row" if len(frame) else "no rows"
+        raise InputError(f"{where} holds {held}; check how it was written.")
     if task not in ("auto", *TASKS):
         raise InputError(f"No task is called {task!r}; expected auto or one of {', '.join(TASKS)}.")
     labels: list[str] = []
@@ -342,12 +343,12 @@ def _table_problem(
     plan, found = plan_columns(features, keep=keep, drop=drop)
     found = joined(found)
     X = plan.apply(features)
-    steps += found
     if y is not None and X.shape[1]:
-        plan, X, found = _without_leaks(plan, X, features, y, task, frozenset(keep), heading)
-        steps += found
+        plan, X, leaks = _without_leaks(plan, X, features, y, task, frozenset(keep), heading)
+        found = [*found, *leaks]
+    steps += found
     if X.shape[1] == 0:
-        why = " ".join(step.what for step in steps[-3:])
+        why = " ".join(step.what for step in found[-3:])
         raise InputError(f"No usable column is left besides the target. {why}")
     n_dates = len({p.name for p in plan.columns if p.kind == "date"})
     problem = Problem(task, X, y, table.name, heading, steps, plan, len(frame), groups)
@@ -459,7 +460,7 @@ def _without_columns(
 
 
 def _check_size(problem: Problem, cv: int) -> None:
-    least, what = 4 * cv, "games" if problem.task == "ranking" else "rows"
+    least, what = 4 * cv, "usable game" if problem.task == "ranking" else "usable row"
     if problem.groups is not None and (n := len(np.unique(problem.groups))) < max(cv, 5):
         raise InputError(
             f"The groups are {n}; comparing methods in {cv} folds needs at least {max(cv, 5)} of "
@@ -474,7 +475,7 @@ def _check_size(problem: Problem, cv: int) -> None:
             )
     if problem.n_rows < least:
         raise InputError(
-            f"{problem.name} has {problem.n_rows} usable {what}; comparing methods in {cv} folds "
+            f"{problem.name} has {_count(problem.n_rows, what)}; comparing methods in {cv} folds "
             f"needs at least {least}. Collect more"
             + (", or lower --cv." if problem.n_rows >= 8 else ".")
         )

@@ -426,9 +426,7 @@ def _read_parquet(path: Path, content: bytes) -> Table:
             "Reading Parquet needs pyarrow, which is not installed: pip install 'octavo[compare]'."
         ) from error
     except Exception as error:  # pyarrow's own errors share no base class with pandas
-        raise InputError(
-            f"{path} is not a sound Parquet file ({clause(error)}); write it again."
-        ) from error
+        raise InputError(f"{path} is not a sound Parquet file; write it again.") from error
     notes = []
     if not isinstance(frame.index, pd.RangeIndex):
         kept = [name for name in frame.index.names if name is not None]

@@ -80,7 +80,7 @@ def read_excel(path: Path, content: bytes, header: bool | None) -> Table:
     pd = need_pandas()
     try:
         book = pd.ExcelFile(io.BytesIO(content))
-        frame = book.parse(book.sheet_names[0], header=None if header is False else 0)
+        frame = pd.read_excel(book, header=None if header is False else 0)  # the first sheet
     except ImportError as error:
         missing = getattr(error.__cause__, "name", None) or "openpyxl"
         how = "'octavo[excel]'" if missing == "openpyxl" else f"{missing}, or save it as .xlsx"
