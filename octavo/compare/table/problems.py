@@ -243,9 +243,18 @@ def prepare(
             table, more = _in_time(table, order)
             steps += more
         problem = _table_problem(
-            table, task, columns, labels, happened, kept, dropped, steps, cv, groups
+            table,
+            task,
+            columns,
+            labels,
+            happened,
+            kept,
+            dropped,
+            steps,
+            cv,
+            groups,
+            ordered=time_order is not None,
         )
-        problem.ordered = time_order is not None
         if not problem.sparse and groups is None:
             problem.steps += _questions(problem)
     _check_size(problem, cv)
@@ -302,6 +311,8 @@ def _table_problem(
     steps: list[Step],
     cv: int,
     group: str | None,
+    *,
+    ordered: bool,
 ) -> Problem:
     frame = table.frame
     roles = [name for name in (*columns.values(), *labels, group) if name is not None]
@@ -344,7 +355,9 @@ def _table_problem(
     found = joined(found)
     X = plan.apply(features)
     if y is not None and X.shape[1]:
-        plan, X, leaks = _without_leaks(plan, X, features, y, task, frozenset(keep), heading)
+        plan, X, leaks = _without_leaks(
+            plan, X, features, y, task, frozenset(keep), heading, ordered
+        )
         found = [*found, *leaks]
     steps += found
     if X.shape[1] == 0:
@@ -352,7 +365,7 @@ def _table_problem(
         raise InputError(f"No usable column is left besides the target. {why}")
     n_dates = len({p.name for p in plan.columns if p.kind == "date"})
     problem = Problem(task, X, y, table.name, heading, steps, plan, len(frame), groups)
-    problem.labels = labels
+    problem.labels, problem.ordered = labels, ordered
     n_numbers, n_categories = len(problem.numbers), len(problem.categories)
     summary = f"{_count(X.shape[1], 'feature')}: {_count(n_numbers, 'number')}, "
     summary += f"{n_categories} {'category' if n_categories == 1 else 'categories'}"
@@ -420,27 +433,35 @@ def _without_leaks(
     task: str,
     keep: frozenset[str],
     heading: str,
+    ordered: bool,
 ) -> tuple[TablePlan, pd.DataFrame, list[Step]]:
     if task == "survival":
         checked, kind, what = y["event"].astype(int), "classification", f"'{heading}'"
     elif task == "multilabel":
-        return _without_label_leaks(plan, X, raw, y, keep)
+        return _without_label_leaks(plan, X, raw, y, keep, ordered)
     elif task == "classification":
         checked, kind, what = np.unique(y, return_inverse=True)[1], task, "the target"
     else:
         checked, kind, what = y, task, "the target"
-    copies, steps = find_leaks(X, checked, kind, keep=keep, what=what)
+    copies, steps = find_leaks(X, checked, kind, keep=keep, what=what, ordered=ordered)
     return *_without_columns(plan, X, raw, copies), steps
 
 
 def _without_label_leaks(
-    plan: TablePlan, X: pd.DataFrame, raw: pd.DataFrame, y: Any, keep: frozenset[str]
+    plan: TablePlan,
+    X: pd.DataFrame,
+    raw: pd.DataFrame,
+    y: Any,
+    keep: frozenset[str],
+    ordered: bool,
 ) -> tuple[TablePlan, pd.DataFrame, list[Step]]:
     """Leave out the columns that give away any of several labels."""
     steps: dict[Step, None] = {}
     copies: dict[str, None] = {}
     for label in y.T:
-        found, told = find_leaks(X, label, "classification", keep=keep, what="one of the targets")
+        found, told = find_leaks(
+            X, label, "classification", keep=keep, what="one of the targets", ordered=ordered
+        )
         copies |= dict.fromkeys(found)
         steps |= dict.fromkeys(told)
     return *_without_columns(plan, X, raw, list(copies)), list(steps)

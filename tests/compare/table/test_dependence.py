@@ -126,6 +126,13 @@ def test_rows_without_a_group_stand_alone():
     assert "2 rows without one stand alone" in steps[0].what
 
 
+def test_a_drift_is_no_doubt_once_time_is_named():
+    day = np.cumsum(np.linspace(1, 2, 200))
+    frame = pd.DataFrame({"day": day, "x": RNG.normal(size=200), "y": np.sin(day / 50)})
+    assert any(step.doubt for step in prepare(frame, "y").steps)
+    assert not any(step.doubt for step in prepare(frame, "y", time_order="day").steps)
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
