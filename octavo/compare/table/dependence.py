@@ -154,16 +154,22 @@ def find_entities(X: pd.DataFrame, y: NDArray[Any] | None, task: str) -> list[St
     steps : list of Step
         A question for each sign.
     """
-    n, found = len(X), []
+    n, found, told = len(X), [], []
     for name in X.columns:
         n_values = X[name].nunique()
         if not FEWEST_ENTITIES <= n_values <= n / 2:
             continue
+        if any(
+            len(X[[other, name]].drop_duplicates()) == n_values == X[other].nunique()
+            for other in told
+        ):
+            continue  # the same entities, such as a patient's age
         by_name = bool(_ENTITY.fullmatch(str(name))) and (
             X[name].dtype == object or bool((X[name].dropna() % 1 == 0).all())
         )
         alike = y is not None and _same_target(X[name], y, task)
         if by_name or alike:
+            told.append(name)
             why = (
                 "rows with the same value almost always have the same target"
                 if alike

@@ -56,6 +56,7 @@ def test_entities_are_noticed_by_name_and_by_target():
     text = told(prepare(VISITS, "ill"))
     assert "--group 'patient'" in text
     assert "--group 'age'" in told(prepare(VISITS.drop(columns="patient"), "ill"))
+    assert "--group 'age'" not in told(prepare(VISITS, "ill"))  # the same entities
     assert "--group" not in told(prepare(VISITS, "ill", group="patient"))
 
 
