@@ -435,7 +435,7 @@ GLASS = npz(X=np.ones((3, 9)), y=np.ones(3, int))
         (
             "uci/bupa",
             BUPA_ROW * 2 + b'"1,2,3,4,5,6,1',
-            r"line 3 is damaged \(unexpected end of data",
+            r"line 3 is damaged \(unexpected end of",
         ),
         ("uci/bupa", b"", "holds no rows"),
         ("uci/bupa", b"\xff\xfe" * 20, "cannot be read"),
