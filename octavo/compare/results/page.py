@@ -124,7 +124,8 @@ def verdict(comparison: Comparison) -> str:
         text += f" Do not trust this yet: {' and '.join(doubts)} (see the notes)."
     if comparison.stopped:
         wanted = comparison.settings.cv
-        text += f" The run was stopped ({comparison.stopped}) after {n_folds} of {wanted} folds."
+        when = f"after {n_folds} of {wanted} folds" if n_folds < wanted else "before all was done"
+        text += f" The run was stopped ({comparison.stopped}) {when}."
     return text
 
 

@@ -232,6 +232,7 @@ def test_the_verdict_names_ties_and_waits_for_folds():
     lines[2] = (3, "x", 0.5, True, 5.0)
     text = verdict(made_board(lines))
     assert "With this many rows their lead over x could be chance; AROW is the quickest" in text
+    assert verdict(made_board(lines, stopped="time budget")).endswith(") before all was done.")
     early = verdict(made_board(lines, folds=2, stopped="time budget"))
     assert early.startswith("No verdict yet: 2 folds cannot tell methods apart.")
     assert "ahead" not in early
