@@ -98,13 +98,15 @@ def test_a_stopped_run_reports_what_there_is(tmp_path):
         FRAME.drop(columns=["m", "y"]), "k", methods=[linear(), guess()], journal=False, cv=3
     )
     log = result.log
-    log.outcomes = {key: outcome for key, outcome in log.outcomes.items() if key[1] == 0}
+    log.outcomes = {key: outcome for key, outcome in log.outcomes.items() if key == ("guess", 0)}
     log.stopped = "time budget"
     partial = Comparison(
         result.problem, result.candidates, [], log, result.settings, result.steps, None, {}, None
     )
     page = page_of(partial, tmp_path)
     assert "stopped (time budget) after 1 of 3 folds" in page
+    assert "1 method compared" in page
+    assert "<b>1</b><span>methods tried" in page
     log.outcomes = {}
     empty = Comparison(
         result.problem, result.candidates, [], log, result.settings, result.steps, None, {}, None
