@@ -154,7 +154,8 @@ def find_entities(X: pd.DataFrame, y: NDArray[Any] | None, task: str) -> list[St
     steps : list of Step
         A question for each sign.
     """
-    n, found, told = len(X), [], []
+    n, found = len(X), []
+    told: list[str] = []
     for name in X.columns:
         n_values = X[name].nunique()
         if not FEWEST_ENTITIES <= n_values <= n / 2:
