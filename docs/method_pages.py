@@ -15,6 +15,7 @@ import importlib
 import inspect
 import json
 import re
+import warnings
 from pathlib import Path
 from types import FunctionType
 
@@ -228,7 +229,8 @@ def figure_lines(paper, method, build: Path) -> list[str]:
         path = build / f"{paper.key}-{number}.png"
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
-            drawn = figure.draw()
+            with warnings.catch_warnings(action="ignore"):  # they are for who fits, not who builds
+                drawn = figure.draw()
             drawn.savefig(path, dpi=110, bbox_inches="tight")
             plt.close(drawn)
         lines += [f".. figure:: /generated/figures/{path.name}", "   :width: 85%", ""]

@@ -42,6 +42,29 @@ def _escape(character: str) -> str:
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
+def clause(text: object) -> str:
+    """Return what somebody else's error says as a part of a sentence of ours.
+
+    Parameters
+    ----------
+    text : object
+        An error, or its words.
+
+    Returns
+    -------
+    first : str
+        Its first sentence in one line, without a full stop.
+
+    Examples
+    --------
+    >>> from octavo._outside_text import clause
+    >>> print(clause("Magic bytes not found. Either the file\n is damaged or not a file."))
+    Magic bytes not found
+    """
+    words = " ".join(str(text).split()).split(". ")[0].rstrip(".:")
+    return words if len(words) <= 200 else words[:197] + "..."
+
+
 def quoted(text: str) -> str:
     """Return a Python literal of the text, in double quotes, on one line and printable.
 

@@ -61,7 +61,7 @@ def shown(text: str) -> str:
 
 def fail(message: str) -> NoReturn:
     """Say what went wrong and leave with status 2."""
-    err.print(f"[bold red]error[/]: {shown(message)}", soft_wrap=True)
+    err.print(f"[bold red]Error:[/] {shown(message)}", soft_wrap=True)
     raise typer.Exit(2)
 
 
@@ -562,10 +562,10 @@ def compare(
     --report, a page with plots. Ctrl-C stops it; the same command goes on where it was.
     """
     if report is not None and not report.resolve().parent.is_dir():
-        fail(f"cannot write {report}: the folder {report.resolve().parent} does not exist")
+        fail(f"Cannot write {report}: the folder {report.resolve().parent} does not exist.")
     begin = monotonic()  # the imports below count in a time budget
     if probabilities and save is None:
-        fail("--probabilities are those of a saved winner: name a file with --save")
+        fail("--probabilities are those of a saved winner: name a file with --save.")
     from octavo.compare import InputError
     from octavo.compare import compare as run_comparison
     from octavo.compare.results.saved import check_path
@@ -606,7 +606,7 @@ def compare(
     except InputError as error:
         fail(str(error))
     except KeyboardInterrupt:
-        err.print("stopped before the first fold")
+        err.print("Stopped before the first fold.")
         raise typer.Exit(130) from None
     if as_json:
         typer.echo(json_text(result.as_dict()))
@@ -615,12 +615,12 @@ def compare(
     if report is not None:
         with err.status("drawing the figures"):
             result.report(report)
-        err.print(f"report: {shown(str(report.resolve()))}", soft_wrap=True)
+        err.print(f"Report: {shown(str(report.resolve()))}", soft_wrap=True)
     if save is not None and result.leaderboard:
         _save_winner(result, save, probabilities)
     if result.stopped == "interrupted":
         kept = sum(outcome.error is None for outcome in result.log.outcomes.values())
-        err.print(f"stopped; {kept} finished folds are kept, the same command goes on from there")
+        err.print(f"Stopped; {kept} finished folds are kept, the same command goes on from there.")
         raise typer.Exit(130)
     if not result.leaderboard:
         raise typer.Exit(1)
@@ -635,7 +635,7 @@ def _save_winner(result: Comparison, path: Path, probabilities: bool) -> None:
     except InputError as error:
         fail(str(error))
     where = shown(str(path))
-    err.print(f"model: {where}; octavo predict {where} DATA", soft_wrap=True, highlight=False)
+    err.print(f"Model: {where}; octavo predict {where} DATA", soft_wrap=True, highlight=False)
     if path.suffix != ".skops":
         err.print("It is a pickle: whoever loads it has to trust you.", highlight=False)
 
@@ -659,9 +659,9 @@ def predict(
     from octavo.compare.results.saved import PICKLED
 
     if to is not None and not to.resolve().parent.is_dir():
-        fail(f"cannot write {to}: the folder {to.resolve().parent} does not exist")
+        fail(f"Cannot write {to}: the folder {to.resolve().parent} does not exist.")
     if not model.is_file():
-        fail(f"There is no file {model}; a model is saved with --save")
+        fail(f"There is no file {model}; a model is saved with --save.")
     if model.suffix != ".skops":
         warning = PICKLED.format(name=shown(model.name))
         err.print(f"[yellow]{warning}[/]", soft_wrap=True, highlight=False)
@@ -725,14 +725,14 @@ def steer(
     try:
         from octavo.app.map_server import MapServer
     except ImportError as error:
-        fail(f"the page needs {error.name}, which is not installed: pip install 'octavo[app]'")
+        fail(f"The page needs {error.name}, which is not installed: pip install 'octavo[app]'.")
     from octavo.app.map_sessions import start_session
     from octavo.app.map_tables import load_table
 
     try:
         scale = gamma if gamma in ("scale", "auto") else float(gamma)
     except ValueError:
-        fail(f"--gamma must be a number above 0, 'scale' or 'auto'; got {gamma!r}")
+        fail(f"--gamma must be a number above 0, 'scale' or 'auto'; got {gamma!r}.")
     try:
         with err.status("reading the table"):
             table = load_table(data, label)
@@ -743,7 +743,7 @@ def steer(
     try:
         server = MapServer(table, session, port)
     except OSError as error:
-        fail(f"port {port} cannot be used ({error.strerror}); name another, or leave --port out")
+        fail(f"Port {port} cannot be used ({error.strerror}); name another, or leave --port out.")
     for note in table.notes:
         err.print(shown(note), soft_wrap=True)
     typer.echo(server.url)

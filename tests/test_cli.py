@@ -103,13 +103,16 @@ def test_list_knows_what_people_say(words, name):
     assert name in {line.split("\t")[0] for line in lines}
 
 
-def test_docstrings_are_those_of_the_objects_without_importing_them():
+def test_what_is_shown_of_docstrings_is_theirs_without_importing_them():
     from octavo.catalogue import find_method
-    from octavo.finding import docstring_of
+    from octavo.finding import docstring_of, example_of
 
     for name in ("OnlineRanker", "solve_lp", "AROW"):
         _, method = find_method(name)
-        assert docstring_of(method.room, name) == inspect.getdoc(method.load(name))
+        read, told = docstring_of(method.room, name), inspect.getdoc(method.load(name))
+        # A class tells what it shares with its base once it is imported.
+        assert read.splitlines()[0] == told.splitlines()[0]
+        assert example_of(read) == example_of(told) != ""
 
 
 def octavo_process(*arguments, **environment):

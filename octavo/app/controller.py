@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from octavo._outside_text import clause
 from octavo.app.colours import FEW, LABELS, Colouring, class_codes, colour_by
 from octavo.app.drawn_constraints import ARROWS, Drawing, arrow_of, draw_constraints
 from octavo.app.exported_page import read_constraints, thumbnails, write_page
@@ -239,13 +240,12 @@ class MapController:
             page = isinstance(text, str) and text.lstrip()[:9].lower() == "<!doctype"
             found = read_constraints(text) if page else json.loads(text)
         except (ValueError, RecursionError) as error:
-            raise ValueError(
-                f"{name} is not JSON ({error}). Import a file that this page exported."
-            ) from error
+            why = f"{name} holds no constraints ({clause(error)})."
+            raise ValueError(f"{why} Import a file that this page exported.") from error
         try:
             self.session.load(found)
         except (ValueError, OverflowError) as error:
-            raise ValueError(f"{name} was not imported: {error}") from error
+            raise ValueError(f"{name} was not imported. {error}") from error
         n = len(self._constraints)
         return Reply(action="import", detail=f"{n} constraint{'s' * (n != 1)}", moved=True)
 

@@ -69,7 +69,7 @@ def test_a_port_in_use_is_told(data, runs):
         port = busy.getsockname()[1]
         result, text = invoke(data, "--no-browser", "--port", port)
     assert result.exit_code == 2
-    assert f"port {port} cannot be used" in text
+    assert f"Port {port} cannot be used" in text
 
 
 def test_without_bokeh_it_says_what_to_install(monkeypatch):

@@ -194,7 +194,7 @@ def test_constraints_leave_and_come_back(tab, peer, browser, served, tmp_path):
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        (b"\xff\xfe not json", "wrong.json is not JSON"),
+        (b"\xff\xfe not json", "wrong.json holds no constraints"),
         (b'{"n_components": 2, "placements": 3}', "placements must be a list"),
         (b'{"n_components": 2, "links": [{"points": [0, 900], "sign": 1}]}', "numbered 0 to 89"),
     ],

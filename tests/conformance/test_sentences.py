@@ -11,6 +11,7 @@ import octavo
 
 ROOT = Path(octavo.__file__).parent
 
+SAYING = {"warnings.warn", "fail"}  # the latter is how commands end
 # What others put together: kinds of names, and Python's own phrases.
 TAKEN_IN = {"UnknownNameError", "UnpicklingError", "KeyError", "AttributeError", "AssertionError"}
 # A placeholder at the end that holds a sentence of its own.
@@ -29,7 +30,7 @@ def messages(path: Path) -> Iterator[tuple[int, ast.expr]]:
             raised = ast.unparse(node.exc.func).split(".")[-1]
             if raised.endswith(("Error", "Exception")) and raised not in TAKEN_IN:
                 yield node.lineno, node.exc.args[0]
-        elif isinstance(node, ast.Call) and ast.unparse(node.func) == "warnings.warn" and node.args:
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) in SAYING and node.args:
             yield node.lineno, node.args[0]
 
 

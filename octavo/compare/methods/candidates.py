@@ -190,7 +190,7 @@ def _matching(name: str, fitting: list[Candidate], left_out: list[NotTried]) -> 
         return exact
     for item in left_out:
         if item.name.lower() == lower:
-            raise InputError(f"{item.name} cannot be tried here: {item.why}")
+            raise InputError(f"{item.name} cannot be tried here: {item.why}.")
     known = [alias for c in fitting for alias in (c.name, *c.aliases)]
     raise InputError(str(UnknownNameError("method for this task", name, [*known, *groups])))
 

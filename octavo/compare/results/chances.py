@@ -154,9 +154,9 @@ def calibrated(problem: Problem, model: Any) -> Any:
         raise InputError(
             "Chances cannot be calibrated: "
             + (
-                f"a class has {smallest} row"
+                f"a class has {smallest} row."
                 if smallest < 2
-                else "the method gives neither chances nor margins"
+                else "the method gives neither chances nor margins."
             )
         )
     parts = splits(problem, min(PARTS, smallest), 0)

@@ -53,6 +53,7 @@ li.alarm strong{color:#b3261e}
 .callout{border-left:4px solid #c98a00;background:#fdf7e7;border-radius:.3rem;padding:.6rem 1rem;
 margin:1rem 0}
 .narrow-page{display:none}
+@media (min-width:70rem){td b{overflow-wrap:break-word}}
 @media (max-width:52rem){.wide-page{display:none}.narrow-page{display:block}}
 .callout p{margin:.3rem 0;font-size:.95rem}
 @media (max-width:52rem){h1{font-size:1.5rem} .cards b{font-size:1.1rem}
@@ -124,7 +125,8 @@ def verdict(comparison: Comparison) -> str:
         text += f" Do not trust this yet: {' and '.join(doubts)} (see the notes)."
     if comparison.stopped:
         wanted = comparison.settings.cv
-        text += f" The run was stopped ({comparison.stopped}) after {n_folds} of {wanted} folds."
+        when = f"after {n_folds} of {wanted} folds" if n_folds < wanted else "before all was done"
+        text += f" The run was stopped ({comparison.stopped}) {when}."
     return text
 
 
@@ -158,7 +160,7 @@ def _cards(comparison: Comparison) -> str:
     cards = [
         (problem.task, f"of {problem.target}" if problem.target else "no target"),
         (f"{shape:,}" if ranking else shape, "games" if ranking else "rows × columns"),
-        (str(len(comparison.candidates)), "methods tried"),
+        (str(len({name for name, _ in comparison.log.outcomes})), "methods tried"),
         (str(done), f"folds done, {comparison.settings.cv} a method"),
         (
             clock(sum(o.seconds for o in comparison.log.outcomes.values())),
@@ -288,7 +290,8 @@ def write_page(comparison: Comparison, path: Path) -> Path:
     if not path.resolve().parent.is_dir():
         raise InputError(f"Cannot write {path}: the folder {path.resolve().parent} does not exist.")
     problem = comparison.problem
-    title = f"{problem.name}: {len(comparison.candidates)} methods compared"
+    n = len(comparison.leaderboard)
+    title = f"{problem.name}: {n} method{'s' * (n != 1)} compared"
     parts = [
         f"<h1>{html.escape(title)}</h1>",
         f'<p class="lead">{html.escape(verdict(comparison))}</p>',

@@ -45,14 +45,15 @@ class ComparisonBar:
         self._task: Any = None
 
     def __enter__(self) -> ComparisonBar:
-        self._bar.start()
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._bar.stop()
+        if self._task is not None:  # a refusal comes before the first fold
+            self._bar.stop()
 
     def begin(self, total: int, done: int) -> None:
         """Show the bar."""
+        self._bar.start()
         self._task = self._bar.add_task("", total=total, completed=done, best="", left="")
 
     def grow(self, total: int) -> None:

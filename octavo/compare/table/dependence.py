@@ -85,7 +85,7 @@ def times_of(column: pd.Series) -> Floats:
         form = date_format_of(text)
         if form is None:
             odd = text[text.notna() & numbers.isna()]
-            seen = f" (it holds {odd.iloc[0]!r})" if len(odd) else ""
+            seen = f", but {odd.iloc[0]!r}" if len(odd) else ""
             raise InputError(
                 f"'{column.name}' cannot give the order of time: it holds neither dates nor "
                 f"numbers{seen}."
@@ -155,15 +155,22 @@ def find_entities(X: pd.DataFrame, y: NDArray[Any] | None, task: str) -> list[St
         A question for each sign.
     """
     n, found = len(X), []
+    told: list[str] = []
     for name in X.columns:
         n_values = X[name].nunique()
         if not FEWEST_ENTITIES <= n_values <= n / 2:
             continue
+        if any(
+            len(X[[other, name]].drop_duplicates()) == n_values == X[other].nunique()
+            for other in told
+        ):
+            continue  # the same entities, such as a patient's age
         by_name = bool(_ENTITY.fullmatch(str(name))) and (
             X[name].dtype == object or bool((X[name].dropna() % 1 == 0).all())
         )
         alike = y is not None and _same_target(X[name], y, task)
         if by_name or alike:
+            told.append(name)
             why = (
                 "rows with the same value almost always have the same target"
                 if alike

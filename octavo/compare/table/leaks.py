@@ -28,6 +28,7 @@ def find_leaks(
     *,
     keep: frozenset[str] = frozenset(),
     what: str = "the target",
+    ordered: bool = False,
 ) -> tuple[list[str], list[Step]]:
     """Find the features that copy the target, and those that come too close to it.
 
@@ -43,6 +44,8 @@ def find_leaks(
         Columns that stay whatever is found.
     what : str
         What messages call the target.
+    ordered : bool
+        Whether methods learn from earlier rows alone: then a target that drifts is no suspicion.
 
     Returns
     -------
@@ -68,6 +71,8 @@ def find_leaks(
             )
         elif (score := _alone(column, y, task)) > SUSPECT and name not in keep:
             if _grows(column):
+                if ordered:
+                    continue
                 steps.append(
                     Step(
                         f"'{name}' alone predicts {what} almost perfectly (held-out score "
@@ -82,8 +87,8 @@ def find_leaks(
             steps.append(
                 Step(
                     f"'{name}' alone predicts {what} almost perfectly (held-out score "
-                    f"{score:.3f}): a "
-                    f"leak? If it is known only afterwards, leave it out: --drop '{name}'.",
+                    f"{score:.3f}): a leak? If it is known only afterwards, leave it out: "
+                    f"--drop '{name}'.",
                     True,
                 )
             )
@@ -91,9 +96,8 @@ def find_leaks(
             steps.append(
                 Step(
                     f"'{name}' is filled in for some values of {what} and empty for the others, as "
-                    "something known only afterwards would be: leave it out with --drop "
-                    f"'{name}', or "
-                    f"keep it without this warning with --keep '{name}'.",
+                    f"something known only afterwards would be: leave it out with --drop '{name}', "
+                    f"or keep it without this warning with --keep '{name}'.",
                     True,
                 )
             )

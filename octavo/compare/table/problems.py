@@ -196,11 +196,12 @@ def prepare(
         Features, target, and all steps.
     """
     if rows is not None and rows < 0:
-        raise InputError(f"rows must be 0, which takes all, or more, got {rows}.")
+        raise InputError(f"The number of rows must be 0, which takes all, or more, got {rows}.")
     table = as_table(data, header)
     frame, where = table.frame, table.name
-    if len(frame) == 0:
-        raise InputError(f"{where} holds no rows; check how it was written.")
+    if len(frame) < 2:
+        held = "a single row" if len(frame) else "no rows"
+        raise InputError(f"{where} holds {held}; check how it was written.")
     if task not in ("auto", *TASKS):
         raise InputError(f"No task is called {task!r}; expected auto or one of {', '.join(TASKS)}.")
     labels: list[str] = []
@@ -216,7 +217,7 @@ def prepare(
         task = "multilabel"
         steps.append(Step(f"Task: multilabel, because {len(labels)} targets are given."))
     elif labels:
-        raise InputError(f"{task} has one target, got {len(labels)}: {', '.join(labels[:8])}.")
+        raise InputError(f"A {task} has one target, got {len(labels)}: {', '.join(labels[:8])}.")
     elif task == "auto":
         chosen = None if columns["target"] is None else frame[columns["target"]]
         task, reason = find_task(
@@ -242,9 +243,18 @@ def prepare(
             table, more = _in_time(table, order)
             steps += more
         problem = _table_problem(
-            table, task, columns, labels, happened, kept, dropped, steps, cv, groups
+            table,
+            task,
+            columns,
+            labels,
+            happened,
+            kept,
+            dropped,
+            steps,
+            cv,
+            groups,
+            ordered=time_order is not None,
         )
-        problem.ordered = time_order is not None
         if not problem.sparse and groups is None:
             problem.steps += _questions(problem)
     _check_size(problem, cv)
@@ -286,7 +296,8 @@ def _check_roles(
             f"columns: {', '.join(table.frame.columns[:20])}."
         )
     if task in ("classification", "regression") and columns["target"] is None:
-        raise InputError(f"{task} needs --target; columns: {', '.join(table.frame.columns[:20])}.")
+        listed = ", ".join(table.frame.columns[:20])
+        raise InputError(f"A {task} needs --target; columns: {listed}.")
 
 
 def _table_problem(
@@ -300,6 +311,8 @@ def _table_problem(
     steps: list[Step],
     cv: int,
     group: str | None,
+    *,
+    ordered: bool,
 ) -> Problem:
     frame = table.frame
     roles = [name for name in (*columns.values(), *labels, group) if name is not None]
@@ -341,17 +354,18 @@ def _table_problem(
     plan, found = plan_columns(features, keep=keep, drop=drop)
     found = joined(found)
     X = plan.apply(features)
-    steps += found
     if y is not None and X.shape[1]:
-        plan, X, found = _without_leaks(plan, X, features, y, task, frozenset(keep), heading)
-        steps += found
-    if X.shape[1] == 0:
-        raise InputError(
-            f"No usable column is left besides the target; {' '.join(s.what for s in steps[-3:])}."
+        plan, X, leaks = _without_leaks(
+            plan, X, features, y, task, frozenset(keep), heading, ordered
         )
+        found = [*found, *leaks]
+    steps += found
+    if X.shape[1] == 0:
+        why = " ".join(step.what for step in found[-3:])
+        raise InputError(f"No usable column is left besides the target. {why}")
     n_dates = len({p.name for p in plan.columns if p.kind == "date"})
     problem = Problem(task, X, y, table.name, heading, steps, plan, len(frame), groups)
-    problem.labels = labels
+    problem.labels, problem.ordered = labels, ordered
     n_numbers, n_categories = len(problem.numbers), len(problem.categories)
     summary = f"{_count(X.shape[1], 'feature')}: {_count(n_numbers, 'number')}, "
     summary += f"{n_categories} {'category' if n_categories == 1 else 'categories'}"
@@ -382,7 +396,7 @@ def _check_dependence(task: str, group: Any, time_order: Any, table: Table) -> N
     if group is not None and time_order is not None:
         raise InputError("--group and --time-order cannot be used together; choose one.")
     if task in ("ranking", "clustering") or table.sparse is not None:
-        what = "sparse rows" if table.sparse is not None else f"{task}"
+        what = "sparse rows" if table.sparse is not None else task
         raise InputError(f"--group and --time-order are for tables with a target, not for {what}.")
 
 
@@ -419,27 +433,35 @@ def _without_leaks(
     task: str,
     keep: frozenset[str],
     heading: str,
+    ordered: bool,
 ) -> tuple[TablePlan, pd.DataFrame, list[Step]]:
     if task == "survival":
         checked, kind, what = y["event"].astype(int), "classification", f"'{heading}'"
     elif task == "multilabel":
-        return _without_label_leaks(plan, X, raw, y, keep)
+        return _without_label_leaks(plan, X, raw, y, keep, ordered)
     elif task == "classification":
         checked, kind, what = np.unique(y, return_inverse=True)[1], task, "the target"
     else:
         checked, kind, what = y, task, "the target"
-    copies, steps = find_leaks(X, checked, kind, keep=keep, what=what)
+    copies, steps = find_leaks(X, checked, kind, keep=keep, what=what, ordered=ordered)
     return *_without_columns(plan, X, raw, copies), steps
 
 
 def _without_label_leaks(
-    plan: TablePlan, X: pd.DataFrame, raw: pd.DataFrame, y: Any, keep: frozenset[str]
+    plan: TablePlan,
+    X: pd.DataFrame,
+    raw: pd.DataFrame,
+    y: Any,
+    keep: frozenset[str],
+    ordered: bool,
 ) -> tuple[TablePlan, pd.DataFrame, list[Step]]:
     """Leave out the columns that give away any of several labels."""
     steps: dict[Step, None] = {}
     copies: dict[str, None] = {}
     for label in y.T:
-        found, told = find_leaks(X, label, "classification", keep=keep, what="one of the targets")
+        found, told = find_leaks(
+            X, label, "classification", keep=keep, what="one of the targets", ordered=ordered
+        )
         copies |= dict.fromkeys(found)
         steps |= dict.fromkeys(told)
     return *_without_columns(plan, X, raw, list(copies)), list(steps)
@@ -459,7 +481,7 @@ def _without_columns(
 
 
 def _check_size(problem: Problem, cv: int) -> None:
-    least, what = 4 * cv, "games" if problem.task == "ranking" else "rows"
+    least, what = 4 * cv, "usable game" if problem.task == "ranking" else "usable row"
     if problem.groups is not None and (n := len(np.unique(problem.groups))) < max(cv, 5):
         raise InputError(
             f"The groups are {n}; comparing methods in {cv} folds needs at least {max(cv, 5)} of "
@@ -474,9 +496,9 @@ def _check_size(problem: Problem, cv: int) -> None:
             )
     if problem.n_rows < least:
         raise InputError(
-            f"{problem.name} has {problem.n_rows} usable {what}; comparing methods in {cv} folds "
-            "needs at "
-            f"least {least}. Collect more" + (", or lower --cv" if problem.n_rows >= 8 else "")
+            f"{problem.name} has {_count(problem.n_rows, what)}; comparing methods in {cv} folds "
+            f"needs at least {least}. Collect more"
+            + (", or lower --cv." if problem.n_rows >= 8 else ".")
         )
 
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from octavo._outside_text import clause
 from octavo._unpacking import OPENERS, UNPACKING_ERRORS, TooLargeError, read_limited, unpack
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ FORMATS = (
     "CSV, TSV, JSON lines, Excel, Parquet, ARFF and libsvm, also packed as .gz, .bz2, .xz or .zip"
 )
 DELIMITERS = [",", "\t", ";", "|"]
+TOKENIZING = "Error tokenizing data. C error: "  # how pandas begins
 SPARSE_CELLS = 20_000_000  # a libsvm file with more cells than this stays sparse
 _LIBSVM_LINE = re.compile(rb"^\s*[-+.\deE,]+(\s+(qid|\d+):\S+)+\s*(#.*)?$")
 
@@ -145,7 +147,7 @@ def _unpacked(path: Path) -> tuple[bytes, Path]:
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}") from error
+        raise InputError(f"{path} cannot be read ({error.strerror}).") from error
     if not content:
         raise InputError(f"{path} is empty; check how it was written.")
     suffix = path.suffix.lower()
@@ -160,9 +162,11 @@ def _unpacked(path: Path) -> tuple[bytes, Path]:
                 with archive.open(names[0]) as member:
                     return read_limited(member), Path(names[0])
     except TooLargeError as error:
-        raise InputError(f"{path}: {error}") from None
+        raise InputError(f"{path} is too large. {error}") from None
     except UNPACKING_ERRORS as error:
-        raise InputError(f"{path} cannot be unpacked ({error}); fetch or pack it again.") from error
+        raise InputError(
+            f"{path} cannot be unpacked ({clause(error)}); fetch or pack it again."
+        ) from error
     return content, path
 
 
@@ -313,9 +317,9 @@ def _read_delimited(path: Path, text: str, suffix: str, header: bool | None) -> 
             **options,
         )
     except (pd.errors.ParserError, pd.errors.EmptyDataError, csv.Error) as error:
-        reason = str(error).strip().removeprefix("Error tokenizing data. C error: ")
+        reason = clause(str(error).removeprefix(TOKENIZING))
         raise InputError(
-            f"{path} is not a clean table: {reason}. Mend that line (a stray separator or quote?)."
+            f"{path} is not a clean table ({reason}); mend that line: a stray separator or quote?"
         ) from error
     if named:
         twice = [
@@ -422,9 +426,7 @@ def _read_parquet(path: Path, content: bytes) -> Table:
             "Reading Parquet needs pyarrow, which is not installed: pip install 'octavo[compare]'."
         ) from error
     except Exception as error:  # pyarrow's own errors share no base class with pandas
-        raise InputError(
-            f"{path} is not a sound Parquet file ({error}); write it again."
-        ) from error
+        raise InputError(f"{path} is not a sound Parquet file; write it again.") from error
     notes = []
     if not isinstance(frame.index, pd.RangeIndex):
         kept = [name for name in frame.index.names if name is not None]
@@ -442,7 +444,8 @@ def _read_libsvm(path: Path, content: bytes) -> Table:
         X, y = load_svmlight_file(io.BytesIO(content))
     except (ValueError, OverflowError) as error:
         raise InputError(
-            f"{path} is not a libsvm file ({error}); a line is a label and index:value pairs."
+            f"{path} is not a libsvm file ({clause(error)}); a line is a label and index:value "
+            "pairs."
         ) from error
     if X.shape[0] * X.shape[1] <= SPARSE_CELLS:
         frame = pd.DataFrame(X.toarray(), columns=[f"f{k + 1}" for k in range(X.shape[1])])
@@ -525,8 +528,8 @@ def _arff_rows(path: Path, body: list[str], names: list[str]) -> pd.DataFrame:
             low_memory=False,
         )
     except (pd.errors.ParserError, csv.Error) as error:
-        reason = str(error).strip().removeprefix("Error tokenizing data. C error: ")
-        raise InputError(f"{path} is not a clean ARFF file: {reason}. Mend that line.") from error
+        reason = clause(str(error).removeprefix(TOKENIZING))
+        raise InputError(f"{path} is not a clean ARFF file ({reason}); mend that line.") from error
 
 
 def _as_numbers(column: pd.Series) -> pd.Series:

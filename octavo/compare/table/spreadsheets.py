@@ -80,13 +80,15 @@ def read_excel(path: Path, content: bytes, header: bool | None) -> Table:
     pd = need_pandas()
     try:
         book = pd.ExcelFile(io.BytesIO(content))
-        frame = book.parse(book.sheet_names[0], header=None if header is False else 0)
+        frame = pd.read_excel(book, header=None if header is False else 0)  # the first sheet
     except ImportError as error:
+        missing = getattr(error.__cause__, "name", None) or "openpyxl"
+        how = "'octavo[excel]'" if missing == "openpyxl" else f"{missing}, or save it as .xlsx"
         raise InputError(
-            "Reading Excel needs openpyxl, which is not installed: pip install 'octavo[excel]'."
+            f"Reading {path} needs {missing}, which is not installed: pip install {how}."
         ) from error
-    except Exception as error:  # each engine has errors of its own
-        raise InputError(f"{path} is not a sound Excel file ({error}); save it again.") from error
+    except Exception as error:  # each engine has errors of its own, for those who wrote it
+        raise InputError(f"{path} is not a sound Excel file; save it again as .xlsx.") from error
     notes = []
     if len(book.sheet_names) > 1:
         others = ", ".join(map(repr, book.sheet_names[1:4]))

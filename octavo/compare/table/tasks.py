@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo._names import UnknownNameError
-from octavo.compare.table.cleaning import Step, as_numbers, as_text
+from octavo.compare.table.cleaning import Step, as_numbers, as_text, date_format_of
 from octavo.compare.table.reading import InputError, need_pandas
 
 if TYPE_CHECKING:
@@ -48,8 +48,8 @@ def find_column(frame: pd.DataFrame, wanted: str | int, role: str, where: str) -
         return names[place - 1]
     if -len(names) <= place <= -1:
         return names[place]
-    error = UnknownNameError(f"column of {where}", str(wanted), names[:40])
-    raise InputError(f"{error} ({role}).")
+    error = UnknownNameError(f"column of {where} ({role})", str(wanted), names[:40])
+    raise InputError(str(error))
 
 
 def find_targets(frame: pd.DataFrame, wanted: Any, where: str) -> list[str]:
@@ -93,13 +93,18 @@ def find_task(
     if target is None:
         return "clustering", "no target is given"
     pd = need_pandas()
-    if pd.api.types.is_datetime64_any_dtype(target.dtype):
+    text, numbers = as_text(target), as_numbers(target)
+    words = (
+        isinstance(target.dtype, pd.CategoricalDtype) or numbers[text.notna()].isna().mean() > 0.05
+    )
+    if pd.api.types.is_datetime64_any_dtype(target.dtype) or (
+        words and date_format_of(text) is not None
+    ):
         raise InputError(
-            f"The target '{target.name}' holds dates; turn it into a number (days until it) or a "
-            "category, or give it as --time with an --event."
+            f"The target '{target.name}' holds dates; turn it into a number (days until it), give "
+            "it as --time with an --event, or ask for --task classification."
         )
-    numbers, known = as_numbers(target), as_text(target).notna()
-    if isinstance(target.dtype, pd.CategoricalDtype) or numbers[known].isna().mean() > 0.05:
+    if words:
         return "classification", f"'{target.name}' holds words"
     values = numbers.dropna().unique()
     if len(values) == 2:
@@ -294,9 +299,9 @@ def _event_level(levels: list[str], event: str, happened: str | None) -> str:
         return happened
     if len(levels) > 2:
         raise InputError(
-            f"'{event}' has {len(levels)} values ({', '.join(levels[:5])}, ...); say which one "
-            "means that "
-            f"the event happened: --event '{event}={levels[0]}'."
+            f"'{event}' has {len(levels)} values ({', '.join(levels[:5])}"
+            f"{', ...' if len(levels) > 5 else ''}); say which one means that the event happened: "
+            f"--event '{event}={levels[0]}'."
         )
     yes = [level for level in levels if level.lower() in HAPPENED]
     no = [level for level in levels if level.lower() in NOT_YET]

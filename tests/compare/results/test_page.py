@@ -98,13 +98,15 @@ def test_a_stopped_run_reports_what_there_is(tmp_path):
         FRAME.drop(columns=["m", "y"]), "k", methods=[linear(), guess()], journal=False, cv=3
     )
     log = result.log
-    log.outcomes = {key: outcome for key, outcome in log.outcomes.items() if key[1] == 0}
+    log.outcomes = {key: outcome for key, outcome in log.outcomes.items() if key == ("guess", 0)}
     log.stopped = "time budget"
     partial = Comparison(
         result.problem, result.candidates, [], log, result.settings, result.steps, None, {}, None
     )
     page = page_of(partial, tmp_path)
     assert "stopped (time budget) after 1 of 3 folds" in page
+    assert "1 method compared" in page
+    assert "<b>1</b><span>methods tried" in page
     log.outcomes = {}
     empty = Comparison(
         result.problem, result.candidates, [], log, result.settings, result.steps, None, {}, None
@@ -232,6 +234,7 @@ def test_the_verdict_names_ties_and_waits_for_folds():
     lines[2] = (3, "x", 0.5, True, 5.0)
     text = verdict(made_board(lines))
     assert "With this many rows their lead over x could be chance; AROW is the quickest" in text
+    assert verdict(made_board(lines, stopped="time budget")).endswith(") before all was done.")
     early = verdict(made_board(lines, folds=2, stopped="time budget"))
     assert early.startswith("No verdict yet: 2 folds cannot tell methods apart.")
     assert "ahead" not in early

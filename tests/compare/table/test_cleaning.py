@@ -220,6 +220,7 @@ def test_a_target_that_drifts_with_a_sorted_column_is_a_question_of_time():
     _, (step,) = find_leaks(X, target, "regression")
     assert "--time-order 'day'" in step.what
     assert "sorted by 'day'" in step.doubt
+    assert find_leaks(X, target, "regression", ordered=True) == ([], [])  # it was answered
     shuffled = rng.permutation(300)
     _, (step,) = find_leaks(X.iloc[shuffled], target[shuffled], "regression")
     assert "a leak?" in step.what

@@ -56,6 +56,7 @@ def test_entities_are_noticed_by_name_and_by_target():
     text = told(prepare(VISITS, "ill"))
     assert "--group 'patient'" in text
     assert "--group 'age'" in told(prepare(VISITS.drop(columns="patient"), "ill"))
+    assert "--group 'age'" not in told(prepare(VISITS, "ill"))  # the same entities
     assert "--group" not in told(prepare(VISITS, "ill", group="patient"))
 
 
@@ -124,6 +125,13 @@ def test_rows_without_a_group_stand_alone():
     assert groups[0] == groups[2]
     assert len(set(groups)) == 4
     assert "2 rows without one stand alone" in steps[0].what
+
+
+def test_a_drift_is_no_doubt_once_time_is_named():
+    day = np.cumsum(np.linspace(1, 2, 200))
+    frame = pd.DataFrame({"day": day, "x": RNG.normal(size=200), "y": np.sin(day / 50)})
+    assert any(step.doubt for step in prepare(frame, "y").steps)
+    assert not any(step.doubt for step in prepare(frame, "y", time_order="day").steps)
 
 
 @pytest.mark.parametrize(

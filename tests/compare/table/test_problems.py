@@ -191,7 +191,7 @@ def test_missing_file(tmp_path):
 
 def test_wrong_column_suggests_the_nearest():
     with pytest.raises(
-        InputError, match=r"No column of DataFrame is called 'prize'; did you mean price\?"
+        InputError, match=r"No column of DataFrame \(--target\) is called 'prize'; .* price\?$"
     ):
         prepare(FRAME, "prize")
     with pytest.raises(InputError, match="--event"):

@@ -154,7 +154,7 @@ def test_duplicate_names_are_told(tmp_path):
     [
         ("empty.csv", b"", "is empty; check how it was written"),
         ("blank.csv", b"\n \n", "holds no rows"),
-        ("ragged.csv", b"a,b\n1,2\n1,2,3,4\n", "Mend that line"),
+        ("ragged.csv", b"a,b\n1,2\n1,2,3,4\n", "mend that line"),
         ("binary.csv", b"a,b\0\1\2", "is not a text file; octavo reads CSV, TSV, JSON"),
         ("bad.csv.gz", b"not packed", "cannot be unpacked"),
         ("bad.parquet", b"PAR1 no", "not a sound Parquet file"),

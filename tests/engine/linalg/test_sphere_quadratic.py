@@ -202,3 +202,11 @@ def test_a_bad_answer_warns():
     skew = aslinearoperator(S + np.triu(rng.standard_normal((6, 6))))
     with pytest.warns(ConvergenceWarning, match="KKT"):
         minimize_quadratic_on_sphere(skew, b, R, solver="cg")
+
+
+def test_equal_eigenvalues_have_no_tridiagonal_form():
+    # Of such matrices LAPACK finds fewer eigenvalues than were asked for, here and there.
+    for n in range(8, 60):
+        v = np.random.default_rng(n).normal(size=n)
+        v /= np.linalg.norm(v)
+        assert tridiagonal_form(0.87 * np.eye(n) - 0.78 * np.outer(v, v)) is None
