@@ -45,7 +45,7 @@ def test_the_scaffold_is_complete_but_for_what_it_names(tmp_path):
             target = tmp_path / name
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(source.read_bytes())
-    env = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    env = {**os.environ, "PYTHONPATH": str(tmp_path), "PYTEST_ADDOPTS": ""}
 
     def run(*command):
         done = subprocess.run(
