@@ -92,7 +92,7 @@ MENDED = [  # what to type, and a part of what has to be said
     ("compare table.csv --target 9", "known: a, b, kind, day"),
     ("compare table.csv --target day", "holds dates"),
     ("compare table.csv --target kind --task regression", "is not a number"),
-    ("compare table.csv --task regression", "needs --target"),
+    ("compare table.csv --task regression", "name a --target"),
     ("compare table.csv --task sorting", "sorting"),
     ("compare table.csv --task multilabel", "several targets"),
     ("compare table.csv --target a --target b --task regression", "one target"),

@@ -66,7 +66,7 @@ def test_unusable_targets_are_told(change, target, words):
 
 
 def test_other_tasks_have_one_target():
-    with pytest.raises(InputError, match="regression has one target, got 2"):
+    with pytest.raises(InputError, match="For regression there is one target, got 2"):
         prepare(label_table(), ["warm", "wet"], task="regression")
     with pytest.raises(InputError, match="Multilabel needs several targets"):
         prepare(label_table(), task="multilabel")

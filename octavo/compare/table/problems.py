@@ -217,7 +217,7 @@ def prepare(
         task = "multilabel"
         steps.append(Step(f"Task: multilabel, because {len(labels)} targets are given."))
     elif labels:
-        raise InputError(f"A {task} has one target, got {len(labels)}: {', '.join(labels[:8])}.")
+        raise InputError(f"For {task} there is one target, got {len(labels)}: {', '.join(labels[:8])}.")
     elif task == "auto":
         chosen = None if columns["target"] is None else frame[columns["target"]]
         task, reason = find_task(
@@ -297,7 +297,7 @@ def _check_roles(
         )
     if task in ("classification", "regression") and columns["target"] is None:
         listed = ", ".join(table.frame.columns[:20])
-        raise InputError(f"A {task} needs --target; columns: {listed}.")
+        raise InputError(f"For {task} name a --target; columns: {listed}.")
 
 
 def _table_problem(

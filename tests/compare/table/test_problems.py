@@ -50,7 +50,7 @@ def test_the_task_can_be_told():
         prepare(FRAME, "grade", task="regresion")
     with pytest.raises(InputError, match="rows must be 0, which takes all, or more, got -3"):
         prepare(FRAME, "grade", rows=-3)
-    with pytest.raises(InputError, match="regression needs --target"):
+    with pytest.raises(InputError, match="For regression name a --target"):
         prepare(FRAME, task="regression")
 
 
