@@ -217,7 +217,9 @@ def prepare(
         task = "multilabel"
         steps.append(Step(f"Task: multilabel, because {len(labels)} targets are given."))
     elif labels:
-        raise InputError(f"For {task} there is one target, got {len(labels)}: {', '.join(labels[:8])}.")
+        raise InputError(
+            f"For {task} there is one target, got {len(labels)}: {', '.join(labels[:8])}."
+        )
     elif task == "auto":
         chosen = None if columns["target"] is None else frame[columns["target"]]
         task, reason = find_task(
