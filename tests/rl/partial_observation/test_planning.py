@@ -144,6 +144,18 @@ def test_points_find_the_optimum_where_beliefs_never_come_back(S):
         assert solver.upper_ >= best - 1e-9
 
 
+def test_a_reward_is_planned_for_as_if_none_had_come_before():
+    rng = np.random.RandomState(1)
+    P, O = rng.dirichlet(np.full(32, 0.1), (3, 32)), rng.dirichlet(np.ones(3), (3, 32))
+    pomdp = POMDP(P, O, rng.normal(size=(32, 3)), 0.9, start=rng.dirichlet(np.ones(32)))
+    later = rng.normal(size=(32, 3))
+    fresh, used = PBPISolver(n_beliefs=60), PBPISolver(n_beliefs=60)
+    fresh.solve(pomdp, later)
+    used.solve(pomdp)  # spends all of its beliefs
+    used.solve(pomdp, later)
+    assert (used.value_, used.upper_) == (fresh.value_, fresh.upper_)
+
+
 def test_sparse_tables_add_up_their_duplicates():
     P = sp.coo_matrix(([0.5, 0.5, 1.0], ([0, 0, 1], [1, 1, 0])), shape=(2, 2))
     pomdp = POMDP([P], [sp.csr_matrix(np.eye(2))], gamma=0.5)
