@@ -94,6 +94,14 @@ def test_figure_19():
         quadratic_step([0, 1, 1], [0, 1, 2])
 
 
+@pytest.mark.parametrize("shift", [0.0, 1e3, 1e6, 1e8])
+def test_a_parabola_has_its_top_wherever_the_steps_begin(shift):
+    steps = np.array([0.0, 0.25, 0.75, 1.0])  # sums with the shift are exact
+    found = quadratic_step(shift + steps, 2 - (steps - 0.625) ** 2)
+    assert found.step - shift == pytest.approx(0.625, abs=2e-8)  # one digit of 1e8
+    assert found.coef == pytest.approx([2 - (shift + 0.625) ** 2, 2 * (shift + 0.625), -1.0])
+
+
 @pytest.mark.parametrize("scale", [1e-5, 1.0, 1e5])
 @pytest.mark.parametrize("maximize", [True, False])
 def test_a_plane_is_climbed_to_its_hard_end(scale, maximize):
