@@ -179,13 +179,15 @@ class PBPISolver(SoundEstimator):
 
         Beliefs that an earlier reward was after must not use up the budget of this one.
         """
+        options = self.n_beliefs, self.tol * 1e-3
         graph = getattr(self, "_graph", None)
         is_shared = graph is not None and graph.pomdp is pomdp
-        is_shared = is_shared and sum(graph.expanded) < self.n_beliefs
-        for graph in (graph, BeliefGraph(pomdp)) if is_shared else (BeliefGraph(pomdp),):
-            found = graph.explore(unit, self.n_beliefs, self.tol * 1e-3)
+        if is_shared and sum(graph.expanded) < self.n_beliefs:
+            found = graph.explore(unit, *options)
             if sum(graph.expanded) < self.n_beliefs:
-                break
+                return graph, found
+        graph = BeliefGraph(pomdp)
+        found = graph.explore(unit, *options)
         self._graph = graph
         return graph, found
 
