@@ -19,6 +19,8 @@ from octavo.search import (
     section_search,
     steepest_ascent,
 )
+from octavo.search.screening.runs import Experiments
+from octavo.search.screening.search import _Local, _new_plane
 
 BOX = dict.fromkeys("abcd", (0, 2))
 
@@ -276,3 +278,15 @@ def test_an_inadequate_screening_cannot_be_climbed():
 def test_an_ascent_without_end_says_so():
     with pytest.warns(UserWarning, match="still rose"):
         response_surface_search(lambda p: p["a"], BOX, max_iter=5)
+
+
+@pytest.mark.parametrize(("slope", "bends"), [(0.8, True), (1.5, False)])
+def test_a_plane_that_bends_more_than_it_rises_is_not_climbed(slope, bends):
+    def score(p):  # corners lie 1 below the middle, whatever the slope
+        return slope * p["a"] - 0.5 * (p["a"] ** 2 + p["b"] ** 2)
+
+    space = FactorialDesign({"a": (-1, 1), "b": (-1, 1)}).space_
+    local = _Local(Experiments(score), space, ("a", "b"), {"a": 0.0, "b": 0.0}, 1.0)
+    gradient, found = _new_plane(local, 0.1, 0.15)
+    np.testing.assert_allclose(gradient, [slope, 0.0], atol=1e-12)
+    assert found == bends
