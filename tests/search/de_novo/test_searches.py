@@ -193,13 +193,15 @@ def brute_two_steps(model, neighbors):
     return values
 
 
-def test_two_steps_ahead_by_trying_both_labels():
-    rng = np.random.default_rng(0)
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("share", [0.2, 0.8])
+def test_two_steps_ahead_by_trying_both_labels(seed, share):
+    rng = np.random.default_rng(seed)
     pool = [rng.random(2) for _ in range(25)]
-    neighbors = nearest_neighbors(lambda a, b: np.array(a) @ np.array(b).T, pool, 3)
+    neighbors = nearest_neighbors(lambda a, b: np.array(a) @ np.array(b).T, pool, 4)
     model = NeighborModel(neighbors, 0.1)
-    for i, y in ((0, 1), (3, 0), (7, 1), (9, 0), (11, 1)):
-        model.add(i, bool(y))
+    for i in rng.permutation(25)[:15]:
+        model.add(i, bool(rng.random() < share))
         values = brute_two_steps(model, neighbors)
         assert values[model.two_steps()] == pytest.approx(values.max(), abs=1e-12)
         p = np.where(model.open, model.probability(), -1)
