@@ -181,8 +181,9 @@ class PBPISolver(SoundEstimator):
         """
         options = self.n_beliefs, self.tol * 1e-3
         graph = getattr(self, "_graph", None)
-        is_shared = graph is not None and graph.pomdp is pomdp
-        if is_shared and sum(graph.expanded) < self.n_beliefs:
+        if graph is not None and graph.pomdp is not pomdp:
+            graph = None
+        if graph is not None and sum(graph.expanded) < self.n_beliefs:
             found = graph.explore(unit, *options)
             if sum(graph.expanded) < self.n_beliefs:
                 return graph, found
