@@ -1,5 +1,7 @@
 """Factors: derivatives against finite differences and sympy, draws against the function."""
 
+import pickle
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -172,3 +174,11 @@ def test_tables_differ_without_cancelling():
 def test_bad_factors_are_refused(make, words):
     with pytest.raises(ValueError, match=words):
         make()
+
+
+@pytest.mark.parametrize("name", SMOOTH)
+def test_factors_are_the_same_after_pickling(name):
+    factor = SMOOTH[name]
+    X = np.random.default_rng(3).normal(size=(5, factor.arity))
+    again = pickle.loads(pickle.dumps(factor))
+    assert np.array_equal(again.cdf(X), factor.cdf(X))
