@@ -96,13 +96,26 @@ def _dense_variance(row, values):
 
 
 @njit(**WORD)
+def _sparse_variance(indices, row, values):
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0  # none waits for another
+    whole = row.size & ~3
+    for k in range(0, whole, 4):
+        a += values[indices[k]] * row[k] * row[k]
+        b += values[indices[k + 1]] * row[k + 1] * row[k + 1]
+        c += values[indices[k + 2]] * row[k + 2] * row[k + 2]
+        d += values[indices[k + 3]] * row[k + 3] * row[k + 3]
+    for k in range(whole, row.size):
+        a += values[indices[k]] * row[k] * row[k]
+    return (a + b) + (c + d)
+
+
+@njit(**WORD)
 def _variance_diagonal(x, values):
     total = 0.0
     if x.dense:
         total = _dense_variance(x.values, values)
     else:
-        for k in range(x.values.size):
-            total += values[x.indices[k]] * x.values[k] * x.values[k]
+        total = _sparse_variance(x.indices, x.values, values)
     if x.bias != 0.0:
         total += values[x.n_features] * x.bias * x.bias
     return total

@@ -37,6 +37,7 @@ from octavo.online.one_pass.rules import (
     find_rule,
     new_state,
     registered_rules,
+    side_by_side,
     state_weights,
 )
 
@@ -367,6 +368,8 @@ class OnlineClassifierMixin(_LearnerEntries, CallbackSupportMixin, ClassifierMix
         rule, parameters, direct = self._rule()
         numbers = np.array(parameters, dtype=np.float64).reshape(-1)
         self._states = [state._replace(parameters=numbers) for state in self._states]
+        if streams.is_sparse(X):
+            self._states = [side_by_side(state) for state in self._states]
         for rows, local, visited in streams.row_blocks(X, order, float(self.fit_intercept)):
             labels = codes if order is None and len(visited) == len(codes) else codes[visited]
             if direct:

@@ -36,6 +36,8 @@ __all__ = ["LearnerState", "UpdateRule", "register_rule", "registered_rules"]
 # Numbers that a rule may keep from round to round, in `state.memory`.
 NORM2, COUNT, RIVAL = 0, 1, 2
 MEMORY_SIZE = 8
+NEAR = 1 << 16  # numbers that the processor's second cache holds beside all else: 512 KiB
+SOON = 2  # rows after the present one whose weights are asked for, where they may be far
 # A rule, and the loop that calls it, are inlined into one compiled function per rule: handing
 # a compiled rule to a compiled loop as an argument would work too, but numba cannot keep such
 # code on disk, and every process would compile it anew.
@@ -113,6 +115,20 @@ def new_state(
         parameters=np.array(parameters, dtype=np.float64).reshape(-1),
         memory=np.zeros(MEMORY_SIZE),
     )
+
+
+def side_by_side(state: LearnerState) -> LearnerState:
+    """Return a state with a weight and its variance beside each other, where there is one of each.
+
+    They are views of one array then: a sparse row needs one line of the cache for both. Dense
+    rows are faster with two arrays, which is also what copies and pickles of a state hold.
+    """
+    weights, sigma = state.weights, state.covariance
+    apart = weights.flags.c_contiguous and weights.size == sigma.values.size
+    if sigma.kind != rank_one.DIAGONAL or not apart:
+        return state
+    pairs = np.column_stack((weights, sigma.values))
+    return state._replace(weights=pairs[:, 0], covariance=sigma._replace(values=pairs[:, 1]))
 
 
 def state_weights(state: LearnerState, average: bool = False) -> np.ndarray:
@@ -337,8 +353,12 @@ def binary_rounds(kernel, rows, order, labels, state, margins, losses):
     updates = 0
     rows = streams.borrowed_rows(rows)
     state = _borrowed_state(state)
+    wide = state.weights.size + state.drift.size + state.covariance.values.size > NEAR
     for i in range(order.size):
         x = streams.row_of(rows, order[i])
+        if wide and i + SOON < order.size:
+            streams.fetch_row(rows, order[i + SOON], state.weights)
+            streams.fetch_row(rows, order[i + SOON], state.drift)
         y = labels[i]
         state.clock[ROUND] += 1.0
         margin = 0.0
