@@ -181,10 +181,10 @@ def variance(x, state):
 @njit(**JIT)
 def _step_dense(gain, step, weights, drift, past, n, c):
     """Move weight vector ``c`` of ``n`` along ``gain``."""
-    for j in range(gain.size):
+    for j in range(weights.size // n):  # of a gain that may end with what fills a tile
         weights[j * n + c] += step * gain[j]
     if drift.size > 0:
-        for j in range(gain.size):
+        for j in range(weights.size // n):
             drift[j * n + c] += past * step * gain[j]
 
 
@@ -326,6 +326,7 @@ def _borrowed_state(state):
     """Return a state whose arrays do not count references."""
     covariance = Covariance(
         state.covariance.kind,
+        state.covariance.n_coordinates,
         streams.borrowed(state.covariance.values),
         _borrowed_if_any(state.covariance.projected),
         _borrowed_if_any(state.covariance.gain),
@@ -557,7 +558,7 @@ def _warmup() -> None:
     confident_step(x, full, variance(x, full), 0.1, 1.0, 0, 1)
     moved = (state.weights, state.drift, 0.0, 2, 0, 1)
     _step_diagonal(x, state.covariance.values, v, 0.1, 1.0, *moved)
-    _, values, projected, gain = full.covariance
+    _, _, values, projected, gain = full.covariance
     _step_full(values, projected, gain, 0.1, 1.0, *moved)
     dual_score(x, state, 0.0, v, 1.0)
     dual_step(x, state, 0.0, v, 1.0, 1.0)
