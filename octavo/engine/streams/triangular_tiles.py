@@ -117,9 +117,7 @@ def _transposed_product(typing_context, tiles, x, out, m):
                 part = _read(builder, vector, builder.mul(row.index, number(SIDE)))
                 for k, total in enumerate(sums):
                     entries = _read(builder, matrix, builder.add(at, number(SIDE * k)))
-                    builder.store(
-                        _multiply_add(builder, entries, part, builder.load(total)), total
-                    )
+                    builder.store(_multiply_add(builder, entries, part, builder.load(total)), total)
                 # the next row of tiles has one tile less to the left of this column
                 left = builder.sub(builder.sub(m, row.index), number(1))
                 builder.store(builder.add(at, builder.mul(left, number(TILE))), place)

@@ -181,6 +181,10 @@ def variance(x, state):
 @njit(**JIT)
 def _step_dense(gain, step, weights, drift, past, n, c):
     """Move weight vector ``c`` of ``n`` along ``gain``."""
+    if n == 1 and drift.size == 0:  # numbers beside each other: vector instructions
+        for j in range(weights.size):
+            weights[j] += step * gain[j]
+        return
     for j in range(weights.size // n):  # of a gain that may end with what fills a tile
         weights[j * n + c] += step * gain[j]
     if drift.size > 0:
