@@ -28,6 +28,7 @@ __all__ = [
     "plus",
     "plus_product",
     "put",
+    "put_short",
     "quotient",
     "same",
     "times",
@@ -104,6 +105,31 @@ def _put(typing_context, array, indices, numbers):
     return types.void(array, types.UniTuple(types.int64, len(indices)), eight), codegen
 
 
+def _put_short(typing_context, array, indices, numbers):
+    """Write eight whole numbers into an array of int16 whose last axis is a multiple of eight.
+
+    The last index is that of the first of them.
+    """
+    if not isinstance(array, types.Array) or array.layout != "C" or array.dtype != types.int16:
+        return None
+    if array.ndim != len(indices):
+        return None
+
+    def codegen(context, builder, signature, arguments):
+        kind = signature.args[0]
+        view = context.make_array(kind)(context, builder, arguments[0])
+        shape = cgutils.unpack_tuple(builder, view.shape, kind.ndim)
+        first, *others = cgutils.unpack_tuple(builder, arguments[1])
+        for extent, index in zip(shape[1:], others):
+            first = builder.add(builder.mul(first, extent), index)
+        short = ir.VectorType(ir.IntType(16), EIGHT)
+        place = builder.bitcast(builder.gep(view.data, [first]), short.as_pointer())
+        builder.store(builder.fptosi(arguments[2], short), place, align=2)
+        return context.get_dummy_value()
+
+    return types.void(array, types.UniTuple(types.int64, len(indices)), eight), codegen
+
+
 def _same(typing_context, number):
     """Return a number eight times."""
 
@@ -165,6 +191,7 @@ def _total(typing_context, numbers):
 # What numba makes of them has no type that mypy knows.
 get: Any = intrinsic(_get)
 put: Any = intrinsic(_put)
+put_short: Any = intrinsic(_put_short)
 same: Any = intrinsic(_same)
 plus: Any = intrinsic(_number_by_number("fadd"))
 times: Any = intrinsic(_number_by_number("fmul"))

@@ -11,6 +11,7 @@ from octavo.engine.compilation.eights import (
     plus,
     plus_product,
     put,
+    put_short,
     quotient,
     same,
     times,
@@ -60,3 +61,17 @@ def test_what_is_not_larger_takes_the_other():
 def test_other_arrays_are_refused(table):
     with pytest.raises(TypingError):
         _each(table, np.zeros((2, 3, 8)), 0, 1.0, np.zeros((6, 8)))
+
+
+@njit
+def _write_whole(table, out):
+    for k in range(table.shape[0]):
+        put_short(out, (k, 8), get(table, (k,)))
+
+
+def test_whole_numbers_are_written_where_they_belong():
+    table = np.arange(-8.0, 16.0).reshape(3, EIGHT) * 1_000
+    out = np.full((3, 24), 7, dtype=np.int16)
+    _write_whole(table, out)
+    np.testing.assert_array_equal(out[:, 8:16], table)
+    assert (np.delete(out, np.s_[8:16], axis=1) == 7).all()
