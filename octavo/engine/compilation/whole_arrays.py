@@ -9,7 +9,6 @@ success has no branch behind its call. Calls from Python keep numba's way.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 from llvmlite.ir import IRBuilder
@@ -90,7 +89,7 @@ def always_succeeds(text: str) -> bool:
     return all(code == "0" for code in RETURNED.findall(text))
 
 
-def call_of(fndesc: Any, library: Any, text: str) -> Callable[..., Any]:
+def call_of(fndesc: Any, library: Any, text: str) -> Any:
     """Return what writes a call of a callee into its caller."""
     is_safe = always_succeeds(text)
 
@@ -107,4 +106,4 @@ def call_of(fndesc: Any, library: Any, text: str) -> Callable[..., Any]:
 
     call: Any = write_call
     call.signature, call.libs = fndesc.argtypes, (library,)
-    return write_call
+    return call
