@@ -14,6 +14,7 @@ from octavo.claims import (
     holds,
     mean_interval,
     run_claim,
+    stated,
     within,
 )
 from octavo.data import load_dataset
@@ -151,6 +152,104 @@ def test_sections_and_rows_share_their_words():
         return 1.0
 
     assert [(c.name, c.says) for c in paper.claims[4:]] == [("of-x", "says it"), ("of-y", "y")]
+
+
+def test_words_of_a_claim_stand_in_the_decorators_below_it():
+    paper = Paper("p", "Title", "A. Author", 2000, "Venue", (METHOD,))
+    place = paper.section(where="Table 1", unit="%", seeds=(0,))
+
+    @place.claim("it is three", kind="ordering")
+    @stated(3.0, "Table 2", seeds=(0, 1))
+    @within(1.0, because="b")
+    def stacked(run):
+        return 3.5
+
+    @place.claim("the place is the section's", 2.0)
+    @at_least(1.0, because="b")
+    def short(run):
+        return stacked(run)
+
+    @paper.claim("two claims")
+    @stated("equal", "Section 1")
+    @holds(because="b")
+    @paper.claim("may share a measurement", name="other")
+    @stated(1.0, "Section 2")
+    @at_most(1.0, because="b")
+    def both(run):
+        return 1.0
+
+    written = paper.claims[0]
+    assert (written.says, written.published, written.where) == ("it is three", 3.0, "Table 2")
+    assert (written.kind, written.seeds, written.unit) == ("ordering", (0, 1), "%")
+    assert (written.expect.low, written.expect.high) == (2.0, 4.0)
+    assert [c.name for c in paper.claims] == ["stacked", "short", "other", "both"]
+    assert [c.where for c in paper.claims] == ["Table 2", "Table 1", "Section 2", "Section 1"]
+    assert paper.claims[3].expect.every_seed
+    assert not vars(both)  # words are left for one claim, not for the next
+
+
+def test_a_word_is_said_once_and_none_is_missing():
+    paper = Paper("p", "Title", "A. Author", 2000, "Venue", (METHOD,))
+
+    def measure(run):
+        return 1.0
+
+    with pytest.raises(TypeError, match="`measure` has two values of `expect`"):
+        holds(because="b")(at_most(1.0, because="b")(measure))
+    with pytest.raises(TypeError, match="`measure` has two values of `published`"):
+        paper.claim("s", 1.0)(stated(2.0, "w")(lost(measure)))
+    with pytest.raises(TypeError, match="`measure` of p needs `where` and `expect`"):
+        paper.claim("s", 1.0)(lost(measure))
+    assert paper.claims == []
+
+
+def lost(measure):
+    """Return the function without the words that a refusal left behind."""
+    vars(measure).clear()
+    return measure
+
+
+def test_columns_of_a_table_are_dicts_and_templates():
+    paper = Paper("p", "Title", "A. Author", 2000, "Venue", (METHOD,))
+    table = paper.section(stand_in="simulated", kind="figure")
+
+    @table.rows(
+        {"Cold Fish": 1.0, "dog": 2.0},
+        name="{row}-bites",
+        says="{row} bites {published:g} times",
+        where="Table 1, {row}",
+        stand_in={"dog": ""},
+        seeds={"dog": (3,)},
+    )
+    @at_most(1.0, because="b")
+    def bites(run, row):
+        return float(len(row))
+
+    fish, dog = paper.claims
+    assert (fish.name, dog.name) == ("cold-fish-bites", "dog-bites")
+    assert (fish.where, dog.where) == ("Table 1, Cold Fish", "Table 1, dog")
+    assert (fish.says, dog.says) == ("Cold Fish bites 1 times", "dog bites 2 times")
+    assert (fish.stand_in, dog.stand_in) == ("simulated", "")
+    assert (fish.seeds, dog.seeds) == ((0,), (3,))
+
+
+def test_what_cannot_be_measured_is_said_in_the_same_words():
+    paper = Paper("p", "Title", "A. Author", 2000, "Venue", (METHOD,))
+    paper.not_measurable("old", "lost", says="s", where="w", published=1.0, unit="%")
+    gone = paper.section(where="Table 3", unit="%")
+    gone.not_measurable("new", "lost", "s", stated(1.0, "w"))
+    gone.not_measurable("newest", "lost", "s", stated(2.0))
+    assert [(c.says, c.where, c.published, c.unit) for c in paper.claims] == [
+        ("s", "w", 1.0, "%"), ("s", "w", 1.0, "%"), ("s", "Table 3", 2.0, "%"),
+    ]  # fmt: skip
+    assert {run_claim(c).verdict for c in paper.claims} == {"not measurable here"}
+    assert {c.kind for c in paper.claims} == {"figure"}
+
+
+def test_a_section_of_a_section_keeps_its_words():
+    paper = Paper("p", "Title", "A. Author", 2000, "Venue", (METHOD,))
+    inner = paper.section(where="w", unit="%").section(unit="s", kind="own")
+    assert inner.defaults == {"where": "w", "unit": "s", "kind": "own"}
 
 
 def test_an_identity_is_a_small_upper_bound_and_not_a_negative_figure():
