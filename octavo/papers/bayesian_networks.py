@@ -11,7 +11,7 @@ import numpy as np
 
 from octavo import data, graphical, plot
 from octavo.catalogue import Method, Paper, Trial
-from octavo.claims import Run, at_least, at_most, holds, within
+from octavo.claims import Run, at_least, at_most, holds, stated, within
 
 PAPER = Paper(
     key="bayesnet-constraints",
@@ -224,9 +224,8 @@ def optimum(run: Run, name: str) -> float:
     return graphical.solve_parent_sets(cache_of(name), random_state=0).score
 
 
-@table_3.claim(
-    "The best network for zoo has a BDeu of -794.1 at an equivalent sample size of 1", -794.1
-)
+@table_3.claim("The best network for zoo has a BDeu of -794.1 at an equivalent sample size of 1")
+@stated(-794.1)
 def zoo_bdeu(run: Run) -> float:
     run.note("the BIC of the same table is reproduced; the paper's prior must differ here")
     return learner("bdeu", ess=1.0).fit(table("zoo")).score_
@@ -248,12 +247,10 @@ def gap_holds(run: Run, name: str) -> float:
 
 
 @table_3.claim(
-    "Dynamic programming finds a network for letter that is 0.6 % better than branch and bound's",
-    0.6,
-    unit="%",
-    stand_in=OF_OUR_OWN["letter"],
-    expect=within(0.05, because="the table prints one decimal"),
+    "Dynamic programming finds a network for letter that is 0.6 % better than branch and bound's"
 )
+@stated(0.6, unit="%", stand_in=OF_OUR_OWN["letter"])
+@within(0.05, because="the table prints one decimal")
 def letter_by_dynamic_programming(run: Run) -> float:
     found = graphical.solve_parent_sets(cache_of("letter"), "dp").score
     return 100 * (1 - found / TABLES["letter"][1])
@@ -333,14 +330,9 @@ def kept(run: Run, name: str) -> float:
     return float(np.log2(len(cache_of(name))))
 
 
-@PAPER.claim(
-    says="Pruning by Lemma 1 and Theorems 2, 4 and 9 loses no optimal network",
-    where="Section 4",
-    published="holds",
-    expect=holds(because="theorems, against all parent sets"),
-    seeds=tuple(range(10)),
-    full_seeds=tuple(range(60)),
-)
+@PAPER.claim("Pruning by Lemma 1 and Theorems 2, 4 and 9 loses no optimal network")
+@stated("holds", "Section 4", seeds=tuple(range(10)), full_seeds=tuple(range(60)))
+@holds(because="theorems, against all parent sets")
 def pruning_is_exact(run: Run) -> float:
     _, X, _ = random_data(run.seed, 6, 150)
     same = 1.0
@@ -354,13 +346,11 @@ def pruning_is_exact(run: Run) -> float:
 
 
 @PAPER.claim(
-    says="Branch and bound and dynamic programming find the same optimum, constraints or not",
-    where="Sections 5 and 6, under constraints of section 3",
-    published="equal",
-    expect=holds(because="all are exact; an integer program is the third witness"),
-    seeds=tuple(range(10)),
+    "Branch and bound and dynamic programming find the same optimum, constraints or not",
     full_seeds=tuple(range(100)),
 )
+@stated("equal", "Sections 5 and 6, under constraints of section 3", seeds=tuple(range(10)))
+@holds(because="all are exact; an integer program is the third witness")
 def searches_agree(run: Run) -> float:
     model, X, kept = random_data(run.seed, 8, 200)
     cache = graphical.ParentSetCache.build(X, constraints=true_rules(model, kept, run.seed))
@@ -372,14 +362,9 @@ def searches_agree(run: Run) -> float:
     )
 
 
-@PAPER.claim(
-    says="Stopped early, branch and bound gives a network and a bound on the optimum",
-    where="Section 5",
-    published="holds",
-    expect=holds(because="a bound; compared to 1e-9, relatively"),
-    seeds=SEEDS,
-    full_seeds=tuple(range(20)),
-)
+@PAPER.claim("Stopped early, branch and bound gives a network and a bound on the optimum")
+@stated("holds", "Section 5", seeds=SEEDS, full_seeds=tuple(range(20)))
+@holds(because="a bound; compared to 1e-9, relatively")
 def bounds_are_valid(run: Run) -> float:
     _, X, _ = random_data(run.seed, 12, 300)
     cache = graphical.ParentSetCache.build(X, "aic", max_parents=4)
@@ -396,11 +381,8 @@ table_5 = PAPER.section(
 )
 
 
-@table_5.claim(
-    "With 30 nodes and 500 instances the global optimum is found and proven",
-    "holds",
-    expect=holds(because="the gap is closed or it is not"),
-)
+@table_5.claim("With 30 nodes and 500 instances the global optimum is found and proven", "holds")
+@holds(because="the gap is closed or it is not")
 def thirty_nodes(run: Run) -> float:
     _, X, _ = random_data(run.seed, size(run), 500)
     with warnings.catch_warnings():
@@ -411,8 +393,8 @@ def thirty_nodes(run: Run) -> float:
 @table_5.claim(
     "About n constraints make the cache of 30 nodes and 500 instances smaller: 61.4 for 75.6 sets",
     0.19,
-    expect=at_least(0.0, because="the share of the sets that goes"),
 )
+@at_least(0.0, because="the share of the sets that goes")
 def constraints_shrink_the_cache(run: Run) -> float:
     model, X, kept = random_data(run.seed, size(run), 500)
     rules = true_rules(model, kept, run.seed)
@@ -420,13 +402,9 @@ def constraints_shrink_the_cache(run: Run) -> float:
     return 1 - len(bound) / len(free)
 
 
-@table_5.claim(
-    "About n constraints save time with 30 nodes and 500 instances: 2.33 s for 3.70 s",
-    1.59,
-    unit="times",
-    kind="speed",
-    expect=at_least(1.0, because="both are timed in one run, the better of two each"),
-)
+@table_5.claim("About n constraints save time with 30 nodes and 500 instances: 2.33 s for 3.70 s")
+@stated(1.59, unit="times", kind="speed")
+@at_least(1.0, because="both are timed in one run, the better of two each")
 def constraints_save_time(run: Run) -> float:
     model, X, kept = random_data(run.seed, size(run), 500)
     seconds: dict[bool, list[float]] = {False: [], True: []}
@@ -441,16 +419,12 @@ def constraints_save_time(run: Run) -> float:
 
 
 @PAPER.claim(
-    says="Random orders end above hill climbing in almost all cases",
-    where="Section 6 and Table 3",
-    published="in almost all cases",
-    unit="%",
-    kind="ordering",
-    stand_in=f"{STAND_IN}; 2,000 orders in place of a million",
-    expect=at_least(0.0, because="the whole 95 % interval over networks must lie above zero"),
-    seeds=SEEDS,
+    "Random orders end above hill climbing in almost all cases",
     full_seeds=tuple(range(20)),
+    stand_in=f"{STAND_IN}; 2,000 orders in place of a million",
 )
+@stated("in almost all cases", "Section 6 and Table 3", unit="%", kind="ordering", seeds=SEEDS)
+@at_least(0.0, because="the whole 95 % interval over networks must lie above zero")
 def orders_beat_climbing(run: Run) -> float:
     from octavo.graphical.network_search.orders import solve_order
     from octavo.graphical.network_search.problem import whole_problem
@@ -462,14 +436,9 @@ def orders_beat_climbing(run: Run) -> float:
     return 100 * (order - climb) / abs(order)
 
 
-@PAPER.claim(
-    says="The constraints of TAN leave a fraction of the cache of adult",
-    where="Tables 2 and 4: 114 sets against 2^9.3",
-    published=0.18,
-    kind="ordering",
-    expect=at_most(0.5, because="a fraction is read as less than half"),
-    method="TANClassifier",
-)
+@PAPER.claim("The constraints of TAN leave a fraction of the cache of adult")
+@stated(0.18, "Tables 2 and 4: 114 sets against 2^9.3", kind="ordering", method="TANClassifier")
+@at_most(0.5, because="a fraction is read as less than half")
 def tan_is_easier(run: Run) -> float:
     X = table("adult")
     network = graphical.TANClassifier().fit(X[:, :-1], X[:, -1])
@@ -478,14 +447,9 @@ def tan_is_easier(run: Run) -> float:
     return len(network.cache_) / len(free)
 
 
-@PAPER.claim(
-    says="TAN with all features and no penalty is the maximum spanning tree of Friedman et al.",
-    where="Section 3.1",
-    published="equal",
-    expect=holds(because="scores are compared to 1e-9, relatively"),
-    seeds=SEEDS,
-    method="TANClassifier",
-)
+@PAPER.claim("TAN with all features and no penalty is the maximum spanning tree of Friedman et al.")
+@stated("equal", "Section 3.1", method="TANClassifier", seeds=SEEDS)
+@holds(because="scores are compared to 1e-9, relatively")
 def tan_is_a_spanning_tree(run: Run) -> float:
     from scipy.sparse.csgraph import minimum_spanning_tree
 
@@ -519,13 +483,10 @@ def sequences(seed: int):
 
 
 @PAPER.claim(
-    says="A dynamic network is learned by two ordinary problems, the second with twice the nodes",
-    where="Section 3.2, Eqs. (3) to (5)",
-    published="equal",
-    expect=holds(because="scores are compared to 1e-9, relatively"),
-    seeds=SEEDS,
-    method="DynamicBNLearner",
+    "A dynamic network is learned by two ordinary problems, the second with twice the nodes"
 )
+@stated("equal", "Section 3.2, Eqs. (3) to (5)", method="DynamicBNLearner", seeds=SEEDS)
+@holds(because="scores are compared to 1e-9, relatively")
 def two_problems(run: Run) -> float:
     drawn = sequences(run.seed)
     pairs = np.concatenate([np.hstack([X[:-1], X[1:]]) for X in drawn])

@@ -11,7 +11,7 @@ import numpy as np
 
 from octavo import cluster, plot
 from octavo.catalogue import Method, Paper
-from octavo.claims import NotMeasurable, Run, at_least, at_most, holds, within
+from octavo.claims import NotMeasurable, Run, at_least, at_most, holds, stated, within
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -129,35 +129,25 @@ def median(run: Run, row: str) -> float:
     return float(np.median(scores(run.seed, float(overlap))[name]))
 
 
-@table_2.claim(
-    "At a largest overlap of 0.001 Ward, average linkage and k-means are perfect",
-    "median 1, interquartile range 0",
-    unit="of data sets",
-    expect=at_least(0.75, because="then the quartiles are one; the worst of the three"),
-)
+@table_2.claim("At a largest overlap of 0.001 Ward, average linkage and k-means are perfect")
+@stated("median 1, interquartile range 0", unit="of data sets")
+@at_least(0.75, because="then the quartiles are one; the worst of the three")
 def easy_for_all(run: Run) -> float:
     found = scores(run.seed, 0.001)
     return min(float(np.mean(found[name] == 1.0)) for name in ("Ward", "average", "k-means"))
 
 
-@table_2.claim(
-    "Single linkage comes last by far at a largest overlap of 0.1",
-    round(0.689 - 0.234, 3),
-    kind="ordering",
-    expect=at_least(0.0, because="the median of the next worst less its own"),
-)
+@table_2.claim("Single linkage comes last by far at a largest overlap of 0.1")
+@stated(round(0.689 - 0.234, 3), kind="ordering")
+@at_least(0.0, because="the median of the next worst less its own")
 def single_is_last(run: Run) -> float:
     medians = {name: np.median(found) for name, found in scores(run.seed, 0.1).items()}
     return float(min(medians[n] for n in ALGORITHMS if n != "single") - medians["single"])
 
 
-@PAPER.claim(
-    says="Mixtures with a given average and largest overlap are found (Figure 2's four)",
-    where="Figure 2 (K = 6, p = 2)",
-    published="hit",
-    expect=holds(because="both within 1e-6, the tolerance asked for"),
-    full_seeds=SEEDS,
-)
+@PAPER.claim("Mixtures with a given average and largest overlap are found (Figure 2's four)")
+@stated("hit", "Figure 2 (K = 6, p = 2)", full_seeds=SEEDS)
+@holds(because="both within 1e-6, the tolerance asked for")
 def both_targets(run: Run) -> float:
     pairs = ((0.05, 0.198), (0.05, 0.135), (0.001, 0.0036), (0.001, 0.0027))
     worst = 0.0
@@ -178,28 +168,22 @@ def seconds_for(seeds: range, K: int, p: int, max_omega: float = 0.05) -> float:
     return time.process_time() - start
 
 
-@PAPER.claim(
-    says="25 mixtures of 10 components in 5 dimensions take 0.635 s",
-    where="Table 1 (3.2 GHz, compiled C)",
-    published=0.635,
-    expect=at_most(2.0, because="the same order in Python, on any machine of today"),
-    unit="s",
-    kind="own",
-)
+@PAPER.claim("25 mixtures of 10 components in 5 dimensions take 0.635 s")
+@stated(0.635, "Table 1 (3.2 GHz, compiled C)", unit="s", kind="own")
+@at_most(2.0, because="the same order in Python, on any machine of today")
 def time_of_table_1(run: Run) -> float:
     cluster.make_overlap_mixture(3, 2, max_omega=0.05, random_state=0)
     return seconds_for(range(25), 10, 5)
 
 
 @PAPER.claim(
-    says="The number of components affects the running time more than the dimension",
-    where="Section 2, Table 1: 93 times for ten times the components, 29 for the dimensions",
-    published=3.25,
+    "The number of components affects the running time more than the dimension",
     unit="times",
     kind="speed",
-    expect=at_least(1.0, because="the ratio of both increases, from K = 10 and p = 10"),
     seeds=SEEDS,
 )
+@stated(3.25, "Section 2, Table 1: 93 times for ten times the components, 29 for the dimensions")
+@at_least(1.0, because="the ratio of both increases, from K = 10 and p = 10")
 def components_cost_more(run: Run) -> float:
     if not run.full:
         raise NotMeasurable("takes a minute; run it in full")

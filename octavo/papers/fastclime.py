@@ -9,7 +9,7 @@ import numpy as np
 
 from octavo import data, graphical, linear, plot
 from octavo.catalogue import Method, Paper, Trial
-from octavo.claims import NotMeasurable, Run, at_least, at_most
+from octavo.claims import NotMeasurable, Run, at_least, at_most, stated
 
 PAPER = Paper(
     key="fastclime",
@@ -246,14 +246,9 @@ def shortest_by_highs(S, i, alpha, g=None):
     return result.fun
 
 
-@PAPER.claim(
-    says="The path is the solution of the linear program at every λ",
-    where="Section 1",
-    published="exact",
-    kind="theorem",
-    expect=at_most(1e-8, because="the feasibility tolerance that HiGHS is asked for is 1e-10"),
-    seeds=SEEDS,
-)
+@PAPER.claim("The path is the solution of the linear program at every λ")
+@stated("exact", "Section 1", kind="theorem", seeds=SEEDS)
+@at_most(1e-8, because="the feasibility tolerance that HiGHS is asked for is 1e-10")
 def path_solves_every_program(run: Run) -> float:
     d, n = (40, 20) if run.seed % 2 else (40, 100)
     X = sample(d, run.seed, n).X
@@ -269,28 +264,18 @@ def path_solves_every_program(run: Run) -> float:
     return worst
 
 
-@PAPER.claim(
-    says="An accurate dual certificate comes with the solution",
-    where="Abstract and Section 3: machine precision (1e-5)",
-    published=1e-5,
-    kind="theorem",
-    expect=at_most(1e-9, because="stricter than the paper's 1e-5: what double precision allows"),
-    seeds=SEEDS,
-)
+@PAPER.claim("An accurate dual certificate comes with the solution")
+@stated(1e-5, "Abstract and Section 3: machine precision (1e-5)", kind="theorem", seeds=SEEDS)
+@at_most(1e-9, because="stricter than the paper's 1e-5: what double precision allows")
 def certificate_is_accurate(run: Run) -> float:
     path = graphical.clime_path(sample(400 if run.full else 100, run.seed).X, 0.1, None)
     run.note("largest duality gap over all columns at λ = 0.1, from S, β and y alone")
     return float(np.abs(path.duality_gap(path.alpha_reached)).max())
 
 
-@PAPER.claim(
-    says="When the solution is sparse it is found after very few iterations",
-    where="Section 2",
-    published="very few",
-    unit="pivots a coefficient",
-    expect=at_most(2.0, because="one pivot a coefficient is the least; few is read as two"),
-    seeds=SEEDS,
-)
+@PAPER.claim("When the solution is sparse it is found after very few iterations")
+@stated("very few", "Section 2", unit="pivots a coefficient", seeds=SEEDS)
+@at_most(2.0, because="one pivot a coefficient is the least; few is read as two")
 def few_pivots(run: Run) -> float:
     drawn = sample(200 if run.full else 100, run.seed)
     model = graphical.CLIME(alpha=0.2).fit(drawn.X)
@@ -349,15 +334,9 @@ def better_than_graphical_lasso(run: Run, graph: str) -> float:
     return recovery(ours, truth) - recovery(theirs, truth)
 
 
-@PAPER.claim(
-    says="Any regularised problem of the form (1) has its whole path from one program",
-    where="Section 1",
-    published="exact",
-    kind="theorem",
-    method="DantzigSelector",
-    expect=at_most(1e-8, because="the feasibility tolerance that HiGHS is asked for is 1e-10"),
-    seeds=SEEDS,
-)
+@PAPER.claim("Any regularised problem of the form (1) has its whole path from one program")
+@stated("exact", "Section 1", kind="theorem", method="DantzigSelector", seeds=SEEDS)
+@at_most(1e-8, because="the feasibility tolerance that HiGHS is asked for is 1e-10")
 def dantzig_path(run: Run) -> float:
     rng = np.random.default_rng(run.seed)
     n, d = 40, 60
@@ -373,15 +352,11 @@ def dantzig_path(run: Run) -> float:
 
 
 @PAPER.claim(
-    says="On generic programs the method is comparable to other variants of the simplex method",
-    where="Section 1",
-    published="comparable",
-    unit="times the iterations of HiGHS",
-    kind="own",
+    "On generic programs the method is comparable to other variants of the simplex method",
     method="parametric_simplex",
-    expect=at_most(2.0, because="comparable is read as at most twice the pivots of a dual simplex"),
-    seeds=SEEDS,
 )
+@stated("comparable", "Section 1", unit="times the iterations of HiGHS", kind="own", seeds=SEEDS)
+@at_most(2.0, because="comparable is read as at most twice the pivots of a dual simplex")
 def comparable_to_simplex(run: Run) -> float:
     from scipy.optimize import linprog
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from octavo import data, kernel, plot
 from octavo.catalogue import Method, Paper, Trial
-from octavo.claims import NotMeasurable, Run, at_least, at_most, holds, within
+from octavo.claims import NotMeasurable, Run, at_least, at_most, holds, stated, within
 
 PAPER = Paper(
     key="greedy-kernel",
@@ -209,11 +209,8 @@ def lift(run: Run, name: str) -> float:
     return lift_over(run, *RIVALS[name])
 
 
-@lifts.claim(
-    "Lloyd refinements in the instance space can only improve the landmarks",
-    "> 1",
-    where="Sections 4.4 and 4.4.3",
-)
+@lifts.claim("Lloyd refinements in the instance space can only improve the landmarks")
+@stated("> 1", "Sections 4.4 and 4.4.3")
 def lloyd_helps(run: Run) -> float:
     size, n_widths, k = (5_000, 10, 100) if run.full else (1_000, 3, 50)
     logs = []
@@ -260,12 +257,9 @@ more = PAPER.section(
 )
 
 
-@more.claim(
-    "K ln K landmarks have the lift of K ln n for a rank-K approximation",
-    1.0,
-    where="Section 4.5: barely any difference between the lift curves",
-    expect=within(0.1, because='"barely any difference", read as ten per cent'),
-)
+@more.claim("K ln K landmarks have the lift of K ln n for a rank-K approximation")
+@stated(1.0, "Section 4.5: barely any difference between the lift curves")
+@within(0.1, because='"barely any difference", read as ten per cent')
 def log_k_suffices(run: Run) -> float:
     X, gamma, k = digits_at_rank(run)
     lift = {
@@ -276,25 +270,18 @@ def log_k_suffices(run: Run) -> float:
     return lift["k_log_k"] / lift["k_log_n"]
 
 
-@more.claim(
-    "With K ln K landmarks the rank-K error is within a factor (1 + ε) of the best, ε ≤ 1",
-    "≤ 2",
-    where="Section 4.5, after Gittens and Mahoney (2016)",
-    expect=at_most(2.0, because="ε ∈ [0, 1] as printed"),
-)
+@more.claim("With K ln K landmarks the rank-K error is within a factor (1 + ε) of the best, ε ≤ 1")
+@stated("≤ 2", "Section 4.5, after Gittens and Mahoney (2016)")
+@at_most(2.0, because="ε ∈ [0, 1] as printed")
 def log_k_is_near_the_best(run: Run) -> float:
     X, gamma, k = digits_at_rank(run)
     error, best = truncated_error(X, gamma, k, "k_log_k", run.seed)
     return error / best
 
 
-@PAPER.claim(
-    says="The clustering potential of landmarks bounds the trace of what they miss",
-    where="Proof of Theorem 4.8",
-    published="≤",
-    expect=holds(because="an inequality between squared distances, exact up to rounding (1e-9)"),
-    seeds=SEEDS,
-)
+@PAPER.claim("The clustering potential of landmarks bounds the trace of what they miss")
+@stated("≤", "Proof of Theorem 4.8", seeds=SEEDS)
+@holds(because="an inequality between squared distances, exact up to rounding (1e-9)")
 def potential_bounds_the_trace(run: Run) -> float:
     K = gram(squared_distances("digits", 300, run.seed), 0.02)
     reports = [
@@ -349,15 +336,12 @@ def proposition(run: Run, which: str) -> float:
 
 
 @PAPER.claim(
-    says="A k-DPP chain of 10,000 steps costs far more time than K-means++",
-    where="Section 4.5 and Figure 4.2: a huge runtime cost",
-    published="> 1",
-    unit="times",
-    kind="speed",
-    stand_in="letter in place of the thirteen sets",
-    expect=at_least(2.0, because='"huge", read as twice at least; processor time'),
+    "A k-DPP chain of 10,000 steps costs far more time than K-means++",
     seeds=SEEDS,
+    stand_in="letter in place of the thirteen sets",
 )
+@stated("> 1", "Section 4.5 and Figure 4.2: a huge runtime cost", unit="times", kind="speed")
+@at_least(2.0, because='"huge", read as twice at least; processor time')
 def kdpp_is_slow(run: Run) -> float:
     size, k = (5_000, 100) if run.full else (2_000, 100)
     X = rows("letter", size, run.seed)
@@ -532,25 +516,17 @@ def margin(run: Run, kind: str) -> float:
     return theirs - greedy_error("friedman", run.seed, share=kind == "pairs")
 
 
-@fourier.claim(
-    "On breiman, greedy features err by 4.01 % of the range",
-    4.01,
-    where="Table 3.1",
-    stand_in="taken to be the data called 2dplanes, with unit noise",
-    expect=printed(4.01, 0.03),
-)
+@fourier.claim("On breiman, greedy features err by 4.01 % of the range", expect=printed(4.01, 0.03))
+@stated(4.01, "Table 3.1", stand_in="taken to be the data called 2dplanes, with unit noise")
 def breiman_greedy(run: Run) -> float:
     return greedy_error("breiman", run.seed)
 
 
 @fourier.claim(
-    "On breiman, greedy features reach the noise, as all methods do",
-    1.0,
-    where="Table 3.1",
-    unit="of the noise",
-    stand_in="taken to be the data called 2dplanes, with unit noise",
-    expect=within(0.02, because="4.01 is printed ± 0.03, and a fold's noise deviates by 1.1 %"),
+    "On breiman, greedy features reach the noise, as all methods do", unit="of the noise"
 )
+@stated(1.0, "Table 3.1", stand_in="taken to be the data called 2dplanes, with unit noise")
+@within(0.02, because="4.01 is printed ± 0.03, and a fold's noise deviates by 1.1 %")
 def breiman_reaches_the_noise(run: Run) -> float:
     _, _, test = regression_data("breiman", run.seed)
     raw, target = breiman(40_768, run.seed)
@@ -561,13 +537,8 @@ def breiman_reaches_the_noise(run: Run) -> float:
     return greedy_error("breiman", run.seed) / (100.0 * math.sqrt(float((noise**2).mean())))
 
 
-@fourier.claim(
-    "À la carte with one Gaussian errs by 3.16 % of the range on friedman with m = 100",
-    3.16,
-    where="Table 3.2",
-    expect=printed(3.16, 0.03),
-    full_seeds=SEEDS,
-)
+@fourier.claim("À la carte with one Gaussian errs by 3.16 % of the range on friedman with m = 100")
+@stated(3.16, "Table 3.2", full_seeds=SEEDS, expect=printed(3.16, 0.03))
 def friedman_a_la_carte(run: Run) -> float:
     if not run.full:
         raise NotMeasurable("takes minutes: measured in the full form only")
@@ -579,14 +550,10 @@ def friedman_a_la_carte(run: Run) -> float:
 
 
 @fourier.claim(
-    "Greedy features are faster than à la carte: 6:07 against 18:43 minutes with m = 100",
-    3.06,
-    where="Table 3.1, friedman",
-    unit="times",
-    kind="speed",
-    expect=at_least(3.06, because="the ratio published; both in one run, processor time"),
-    full_seeds=SEEDS,
+    "Greedy features are faster than à la carte: 6:07 against 18:43 minutes with m = 100"
 )
+@stated(3.06, "Table 3.1, friedman", unit="times", kind="speed", full_seeds=SEEDS)
+@at_least(3.06, because="the ratio published; both in one run, processor time")
 def faster_than_a_la_carte(run: Run) -> float:
     n = 40_768 if run.full else 4_000
     X, y, _ = regression_data("friedman", run.seed)
@@ -601,13 +568,9 @@ def faster_than_a_la_carte(run: Run) -> float:
     return 20.0 * (time.process_time() - start) / greedy
 
 
-@PAPER.claim(
-    says="Greedy with 500 features against à la carte with 100: Wilcoxon's T is 28",
-    where="Section 3.3.2",
-    published=28,
-    expect=within(0.5, because="a count from the printed errors; half a rank for ties"),
-    method=GREEDY,
-)
+@PAPER.claim("Greedy with 500 features against à la carte with 100: Wilcoxon's T is 28")
+@stated(28, "Section 3.3.2", method=GREEDY)
+@within(0.5, because="a count from the printed errors; half a rank for ties")
 def wilcoxon(run: Run) -> float:
     from scipy.stats import rankdata
 
@@ -621,16 +584,9 @@ def wilcoxon(run: Run) -> float:
     return float(min(ranks[gap > 0].sum(), ranks[gap < 0].sum()))
 
 
-@PAPER.claim(
-    says="Greedy sequences approach a convex combination at the rate of Corollary 3.3",
-    where="Corollary 3.3",
-    published="≤ 1",
-    unit="of the bound",
-    kind="theorem",
-    expect=at_most(1.0, because="a theorem; the largest ratio over 300 steps"),
-    seeds=SEEDS,
-    method=GREEDY,
-)
+@PAPER.claim("Greedy sequences approach a convex combination at the rate of Corollary 3.3")
+@stated("≤ 1", "Corollary 3.3", unit="of the bound", kind="theorem", method=GREEDY, seeds=SEEDS)
+@at_most(1.0, because="a theorem; the largest ratio over 300 steps")
 def greedy_rate(run: Run) -> float:
     rng = np.random.default_rng(run.seed)
     x = rng.uniform(-3, 3, (200, 2))
@@ -646,14 +602,9 @@ def greedy_rate(run: Run) -> float:
     return float(worst)
 
 
-@PAPER.claim(
-    says="Products of Cauchy laws are the spectrum of exp(−‖x − x′‖₂/θ)",
-    where="Section 3.2.1.1, Laplace kernel",
-    published="equal",
-    expect=holds(because="an identity; 200,000 frequencies, five standard errors"),
-    seeds=(0,),
-    method=GREEDY,
-)
+@PAPER.claim("Products of Cauchy laws are the spectrum of exp(−‖x − x′‖₂/θ)")
+@stated("equal", "Section 3.2.1.1, Laplace kernel", method=GREEDY, seeds=(0,))
+@holds(because="an identity; 200,000 frequencies, five standard errors")
 def laplace_of_the_euclidean_norm(run: Run) -> float:
     A = np.array([[0.0, 0.0], [1.0, 1.0]])
     Z = kernel.SpectralSampler(
@@ -665,13 +616,9 @@ def laplace_of_the_euclidean_norm(run: Run) -> float:
     return float(abs(seen - math.exp(-math.sqrt(2))) < 5 * math.sqrt(0.5 / 200_000))
 
 
-@PAPER.claim(
-    says="The general Matérn formula gives the printed special case ν = 3/2",
-    where="Section 3.2.1.1, Matérn kernel with 2√ν",
-    published="equal",
-    expect=holds(because="an identity, exact up to rounding (1e-9)"),
-    method=GREEDY,
-)
+@PAPER.claim("The general Matérn formula gives the printed special case ν = 3/2")
+@stated("equal", "Section 3.2.1.1, Matérn kernel with 2√ν", method=GREEDY)
+@holds(because="an identity, exact up to rounding (1e-9)")
 def matern_formula(run: Run) -> float:
     from scipy.special import gamma, kv
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from octavo import data, plot, sequence
 from octavo.catalogue import Method, Paper
-from octavo.claims import Run, at_least, at_most, holds, within
+from octavo.claims import Run, at_least, at_most, holds, stated, within
 
 PAPER = Paper(
     key="high-order-crf",
@@ -141,23 +141,17 @@ def log_partition(n_words: int) -> float:
     return 1.0 - float(worked_example().score_sequences([X], [["P"] * n_words])[0])
 
 
-@PAPER.claim(
-    says="The worked example has Z = e^12.696",
-    where="Appendix B",
-    published=12.696,
-    expect=within(0.0005, because="the paper prints three decimals"),
-)
+@PAPER.claim("The worked example has Z = e^12.696")
+@stated(12.696, "Appendix B")
+@within(0.0005, because="the paper prints three decimals")
 def worked_partition(run: Run) -> float:
     run.note("the LOL feature fires at t = 6 only, as in Table 11; everywhere it would be 13.025")
     return log_partition(8)
 
 
-@PAPER.claim(
-    says="Forward variables of the worked example",
-    where="Table 12",
-    published="31 entries",
-    expect=at_most(0.0051, because="the table prints two decimals"),
-)
+@PAPER.claim("Forward variables of the worked example")
+@stated("31 entries", "Table 12")
+@at_most(0.0051, because="the table prints two decimals")
 def worked_forward_variables(run: Run) -> float:
     model = worked_example()
     worst = 0.0
@@ -174,12 +168,9 @@ def worked_forward_variables(run: Run) -> float:
     return worst
 
 
-@PAPER.claim(
-    says="Marginals of the worked example",
-    where="Table 14",
-    published="32 entries",
-    expect=at_most(0.0051, because="the table prints two decimals"),
-)
+@PAPER.claim("Marginals of the worked example")
+@stated("32 entries", "Table 14")
+@at_most(0.0051, because="the table prints two decimals")
 def worked_marginals(run: Run) -> float:
     asked = [("P",), ("O",), ("L",), LOL]
     found = worked_example().pattern_marginals([np.eye(8)], asked)[0]
@@ -225,13 +216,10 @@ def order_helps(run: Run, row: str) -> float:
 
 
 @markov.claim(
-    "Orders beyond that of the data do not help, and cost little",
-    "slight drop",
-    where="Section 3.1.1: the performance only drops slightly",
-    kind="figure",
-    expect=within(1.0, 0.0, because='"slightly", read as one point of accuracy'),
-    full_seeds=tuple(range(10)),
+    "Orders beyond that of the data do not help, and cost little", full_seeds=tuple(range(10))
 )
+@stated("slight drop", "Section 3.1.1: the performance only drops slightly", kind="figure")
+@within(1.0, 0.0, because='"slightly", read as one point of accuracy')
 def more_than_enough_order(run: Run) -> float:
     run.note(f"order 4 less order 2 on data of order 2, from at least 300 sequences; {SIGMA}")
     four, two = (
@@ -240,11 +228,8 @@ def more_than_enough_order(run: Run) -> float:
     return four - two
 
 
-@markov.claim(
-    "High order matters less where observations tell the states",
-    "less important",
-    where="Section 3.1.1",
-)
+@markov.claim("High order matters less where observations tell the states")
+@stated("less important", "Section 3.1.1")
 def order_matters_when_observations_do_not(run: Run) -> float:
     run.note("gain of order 2 over 1 at σ = 0.5 less that at σ = 0.1")
     gains = [
@@ -258,22 +243,18 @@ def order_matters_when_observations_do_not(run: Run) -> float:
 table_2 = PAPER.section(where="Table 2", seeds=tuple(range(20)))
 
 
-@table_2.claim(
-    "500 sequences of a second-order model have about 177 patterns of length 5",
-    177,
-    expect=within(20, because="two standard deviations over models (10): one was drawn"),
-)
+@table_2.claim("500 sequences of a second-order model have about 177 patterns of length 5", 177)
+@within(20, because="two standard deviations over models (10): one was drawn")
 def length_five_patterns(run: Run) -> float:
     _, y = data.make_high_order_markov(500, order=2, random_state=run.seed)
     return float(sum(len(z) == 5 for z in sequence.observed_patterns(y, 4)))
 
 
 @table_2.claim(
-    "Around 10 % of the length-5 patterns of training do not occur in the test set: 17/177, 42/424",
-    9.8,
-    unit="%",
-    expect=within(3.2, because="two standard deviations over models (1.6): one was drawn"),
+    "Around 10 % of the length-5 patterns of training do not occur in the test set: 17/177, 42/424"
 )
+@stated(9.8, unit="%")
+@within(3.2, because="two standard deviations over models (1.6): one was drawn")
 def exclusive_patterns(run: Run) -> float:
     shares = []
     for order in (2, 3):
@@ -324,15 +305,9 @@ def seconds_an_iteration(order: int) -> float:
 handwriting = PAPER.section(where="Figure 3", seeds=SEEDS, full_seeds=tuple(range(10)))
 
 
-@handwriting.claim(
-    "Handwriting: accuracy rises strongly with the maximum order",
-    "strong improvements",
-    unit="points",
-    kind="ordering",
-    expect=at_least(
-        0.0, because="the figure prints no numbers; every step from order 1 to 4 must gain"
-    ),
-)
+@handwriting.claim("Handwriting: accuracy rises strongly with the maximum order")
+@stated("strong improvements", unit="points", kind="ordering")
+@at_least(0.0, because="the figure prints no numbers; every step from order 1 to 4 must gain")
 def handwriting_by_order(run: Run) -> float:
     found = {order: letters(run.seed, run.full, order) for order in (1, 2, 3, 4)}
     if run.seed == 0:
@@ -342,12 +317,9 @@ def handwriting_by_order(run: Run) -> float:
     return min(found[k + 1] - found[k] for k in (1, 2, 3))
 
 
-@handwriting.claim(
-    "Handwriting: the number of patterns grows no more than linearly with the order",
-    "no more than linearly",
-    kind="ordering",
-    expect=holds(because="no step adds more patterns than the step before"),
-)
+@handwriting.claim("Handwriting: the number of patterns grows no more than linearly with the order")
+@stated("no more than linearly", kind="ordering")
+@holds(because="no step adds more patterns than the step before")
 def handwriting_patterns(run: Run) -> float:
     words = data.load_dataset("letters")
     chosen = words.folds == run.seed
@@ -359,14 +331,9 @@ def handwriting_patterns(run: Run) -> float:
     return float(np.all(np.diff(counts, 2) <= 0))
 
 
-@PAPER.claim(
-    says="Handwriting: the time of an iteration grows no more than linearly with the order",
-    where="Figure 3",
-    published="no more than linearly",
-    unit="of linear growth",
-    kind="speed",
-    expect=at_most(1.25, because="timings on a shared machine vary by a quarter"),
-)
+@PAPER.claim("Handwriting: the time of an iteration grows no more than linearly with the order")
+@stated("no more than linearly", "Figure 3", unit="of linear growth", kind="speed")
+@at_most(1.25, because="timings on a shared machine vary by a quarter")
 def handwriting_time(run: Run) -> float:
     seconds = [seconds_an_iteration(order) for order in (1, 2, 4)]
     run.note(
@@ -424,13 +391,10 @@ def second_order_segments(run: Run, rival: str) -> float:
 
 
 @bibliography.claim(
-    "Bibliography: the number of segment label patterns grows about linearly with the order",
-    "about linearly",
-    where="Figure 6, left",
-    unit="of linear growth",
-    kind="figure",
-    expect=within(0.5, 1.0, because='"about linearly": a step adds half to one and a half steps'),
+    "Bibliography: the number of segment label patterns grows about linearly with the order"
 )
+@stated("about linearly", "Figure 6, left", unit="of linear growth", kind="figure")
+@within(0.5, 1.0, because='"about linearly": a step adds half to one and a half steps')
 def citation_patterns_by_order(run: Run) -> float:
     _, segments = data.make_citations(300, random_state=run.seed)
     names = [[str(label) for _, _, label in cite] for cite in segments]
@@ -439,14 +403,9 @@ def citation_patterns_by_order(run: Run) -> float:
     return (counts[2] - counts[1]) / (counts[1] - counts[0])
 
 
-@bibliography.claim(
-    "Bibliography: the time of training is nearly linear in the order",
-    "nearly linear",
-    where="Figure 6, right",
-    unit="of linear growth",
-    kind="speed",
-    expect=at_most(1.25, because="timings on a shared machine vary by a quarter"),
-)
+@bibliography.claim("Bibliography: the time of training is nearly linear in the order")
+@stated("nearly linear", "Figure 6, right", unit="of linear growth", kind="speed")
+@at_most(1.25, because="timings on a shared machine vary by a quarter")
 def citation_time_by_order(run: Run) -> float:
     X, segments = data.make_citations(300 if run.full else 60, random_state=run.seed)
     seconds = []

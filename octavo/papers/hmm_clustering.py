@@ -11,7 +11,7 @@ import numpy as np
 
 from octavo import bayes, data, plot, sequence
 from octavo.catalogue import Method, Paper
-from octavo.claims import Run, at_least, at_most, holds
+from octavo.claims import Run, at_least, at_most, holds, stated
 
 PAPER = Paper(
     key="hmm-clustering",
@@ -249,12 +249,9 @@ def speakers(seed: int, full: bool, estimator: str, tau: int = 10) -> tuple[floa
 identities = PAPER.section(kind="theorem", seeds=SEEDS)
 
 
-@identities.claim(
-    "EM is the special case of hierarchical EM whose input are delta functions",
-    "equal",
-    where="Section 1",
-    expect=at_most(1e-8, because="an identity; rounding over some iterations of EM"),
-)
+@identities.claim("EM is the special case of hierarchical EM whose input are delta functions")
+@stated("equal", "Section 1")
+@at_most(1e-8, because="an identity; rounding over some iterations of EM")
 def em_is_a_special_case(run: Run) -> float:
     rng = np.random.default_rng(run.seed)
     T, n = 20, 12
@@ -280,12 +277,9 @@ def em_is_a_special_case(run: Run) -> float:
     return abs(exact - model.lower_bound_) / abs(exact)
 
 
-@identities.claim(
-    "L_HMM is a lower bound on the expected log-likelihood",
-    "below",
-    where="Eq. (13)",
-    expect=at_least(0.0, because="a bound; what it is below is sampled, 20,000 sequences a pair"),
-)
+@identities.claim("L_HMM is a lower bound on the expected log-likelihood")
+@stated("below", "Eq. (13)")
+@at_least(0.0, because="a bound; what it is below is sampled, 20,000 sequences a pair")
 def bound_is_below_the_truth(run: Run) -> float:
     rng = np.random.default_rng(run.seed)
 
@@ -299,12 +293,9 @@ def bound_is_below_the_truth(run: Run) -> float:
     return float(truth - sequence.hmm_expected_loglik(p, q, 10))
 
 
-@identities.claim(
-    "Every iteration raises the bound",
-    "never falls",
-    where="Section 3.2",
-    expect=at_most(1e-9, because="rounding, relative to the bound"),
-)
+@identities.claim("Every iteration raises the bound")
+@stated("never falls", "Section 3.2")
+@at_most(1e-9, because="rounding, relative to the bound")
 def bound_never_falls(run: Run) -> float:
     X, _ = data.make_hmm_sequences("means", n_per_class=4, random_state=run.seed)
     with quiet():
@@ -321,12 +312,10 @@ def bound_never_falls(run: Run) -> float:
 
 
 @identities.claim(
-    "Averaging over observations adds the spread of the base means to the covariances",
-    "holds",
-    where="Eq. (27) and Section 3.4",
-    method="GMMReduction",
-    expect=holds(because="an identity, exact up to rounding (1e-9)"),
+    "Averaging over observations adds the spread of the base means to the covariances"
 )
+@stated("holds", "Eq. (27) and Section 3.4", method="GMMReduction")
+@holds(because="an identity, exact up to rounding (1e-9)")
 def reduced_covariances_are_moments(run: Run) -> float:
     rng = np.random.default_rng(run.seed)
     weights, means = rng.dirichlet(np.ones(12)), 3 * rng.normal(size=(12, 3))
@@ -380,21 +369,17 @@ def vhem_beats_ppk(run: Run, what: str) -> float:
     return over_cells(run, f"vhem {what}", f"ppk {what}")
 
 
-@synthetic.claim(
-    "PPK-SC has the better Rand index where variances differ and noise is low",
-    "above",
-    where="Section 5.3.2, experiment (b), σ² = 0.1",
-)
+@synthetic.claim("PPK-SC has the better Rand index where variances differ and noise is low")
+@stated("above", "Section 5.3.2, experiment (b), σ² = 0.1")
 def ppk_wins_where_variances_differ(run: Run) -> float:
     cell = study(run.seed, run.full, "variances", 0.1)
     return cell["ppk rand"] - cell["vhem rand"]
 
 
 @synthetic.claim(
-    "HMMs that differ in their transitions are clustered more easily than in emissions",
-    "above",
-    where="Section 5.3.2, experiment (c) above (a) and (b)",
+    "HMMs that differ in their transitions are clustered more easily than in emissions"
 )
+@stated("above", "Section 5.3.2, experiment (c) above (a) and (b)")
 def transitions_are_easiest(run: Run) -> float:
     cells = cells_of(run)
 
@@ -419,11 +404,10 @@ PAPER.not_measurable(
 
 
 @synthetic.claim(
-    "A centre learnt by VHEM explains a PPK-SC cluster better than the HMM nearest its centre",
-    "always",
-    where="Footnote 8 and Table 4 (PPK-SC-hybrid)",
-    expect=holds(because="in every experiment and noise of the synthetic study"),
+    "A centre learnt by VHEM explains a PPK-SC cluster better than the HMM nearest its centre"
 )
+@stated("always", "Footnote 8 and Table 4 (PPK-SC-hybrid)")
+@holds(because="in every experiment and noise of the synthetic study")
 def hybrid_centres_beat_medoids(run: Run) -> float:
     cells = cells_of(run).values()
     return float(all(cell["own hybrid"] >= cell["own medoid"] for cell in cells))
@@ -478,12 +462,10 @@ def trees_beat_em(run: Run) -> float:
 
 
 @trees.claim(
-    "EM on the sequences takes twenty times as long as VHEM for the tree of motions (668 s, 31 s)",
-    21.6,
-    unit="times",
-    kind="speed",
-    expect=at_least(21.6, because="the ratio published; both are timed in one run"),
+    "EM on the sequences takes twenty times as long as VHEM for the tree of motions (668 s, 31 s)"
 )
+@stated(21.6, unit="times", kind="speed")
+@at_least(21.6, because="the ratio published; both are timed in one run")
 def em_trees_are_slow(run: Run) -> float:
     run.note("the time to learn the HMMs counts for VHEM")
     found = motions(run.seed, run.full)
@@ -492,12 +474,10 @@ def em_trees_are_slow(run: Run) -> float:
 
 @trees.claim(
     "Clustering by sampled sequences takes 27 times as long as VHEM (844 s, 560 samples; 31 s)",
-    27.2,
-    unit="times",
-    kind="speed",
     stand_in="56 synthetic HMMs of 4 states, 8 clusters, 560 sequences of length 10",
-    expect=at_least(27.2, because="the ratio published; both are timed in one run"),
 )
+@stated(27.2, unit="times", kind="speed")
+@at_least(27.2, because="the ratio published; both are timed in one run")
 def sampling_is_slow(run: Run) -> float:
     X, _ = data.make_hmm_sequences("means", n_per_class=14, random_state=run.seed)
     with quiet():
@@ -571,13 +551,9 @@ def better(run: Run, row: str) -> float:
     return 100 * (one - other)
 
 
-@vowels.claim(
-    "Training by EM takes four times as long as by VHEM (9655 s against 2311 s)",
-    4.18,
-    unit="times",
-    kind="speed",
-    expect=at_least(4.18, because="the ratio published; both are timed in one run"),
-)
+@vowels.claim("Training by EM takes four times as long as by VHEM (9655 s against 2311 s)")
+@stated(4.18, unit="times", kind="speed")
+@at_least(4.18, because="the ratio published; both are timed in one run")
 def em_trains_slowly(run: Run) -> float:
     run.note("sequences here are 16 positions long; the paper's about 180")
     return speakers(run.seed, run.full, "em")[2] / speakers(run.seed, run.full, "vhem")[2]
@@ -586,14 +562,9 @@ def em_trains_slowly(run: Run) -> float:
 @vowels.claim(
     "The length of the virtual sequences, 2 to 20, hardly matters: P@5, P@10 and P@15 vary by "
     "0.008, 0.007 and 0.011",
-    0.011,
-    where="Table 6",
-    unit="",
-    kind="figure",
-    expect=at_most(
-        0.02, because="twice the largest range printed: other data, accuracy in place of P@k"
-    ),
 )
+@stated(0.011, "Table 6", unit="", kind="figure")
+@at_most(0.02, because="twice the largest range printed: other data, accuracy in place of P@k")
 def length_hardly_matters(run: Run) -> float:
     found = [speakers(run.seed, run.full, "vhem", tau)[0] for tau in (2, 5, 10, 20)]
     return max(found) - min(found)

@@ -10,7 +10,7 @@ import numpy as np
 
 from octavo import cluster, decomposition, info, plot
 from octavo.catalogue import Method, Paper
-from octavo.claims import Run, at_least, at_most, holds
+from octavo.claims import Run, at_least, at_most, holds, stated
 
 PAPER = Paper(
     key="ite-toolbox",
@@ -364,15 +364,9 @@ def error_slope(run: Run, row: str) -> float:
     return float(np.mean([convergence_slope(e, *families, run=run) for e in estimators]))
 
 
-@statements.claim(
-    "the calling syntax of base and meta methods is completely identical",
-    "identical",
-    where="section 2, base and meta estimators",
-    expect=holds(because="a statement about the interface"),
-    method="quick_test",
-    seeds=(0,),
-    random=False,
-)
+@statements.claim("the calling syntax of base and meta methods is completely identical", seeds=(0,))
+@stated("identical", "section 2, base and meta estimators", method="quick_test", random=False)
+@holds(because="a statement about the interface")
 def base_and_meta_estimators_are_called_alike(run: Run) -> float:
     rng = np.random.default_rng(run.seed)
     samples = rng.normal(size=(100, 2)), rng.normal(0.5, 1.0, size=(100, 2))
@@ -414,16 +408,13 @@ def clouds(run: Run) -> list[np.ndarray]:
 
 @statements.claim(
     "quick tests study positive semi-definiteness of Gram matrices of distribution kernels",
-    "positive semi-definite",
-    where="section 2, quick tests (ii)",
-    expect=at_least(
-        -0.05,
-        because="the smallest eigenvalue over the largest; estimates of 500 points err by some "
-        "hundredths, which moves eigenvalues of twelve distributions by as much",
-    ),
-    seeds=(0, 1, 2),
-    full_seeds=SEEDS,
     method="distribution_kernel",
+)
+@stated("positive semi-definite", "section 2, quick tests (ii)", seeds=(0, 1, 2), full_seeds=SEEDS)
+@at_least(
+    -0.05,
+    because="the smallest eigenvalue over the largest; estimates of 500 points err by some "
+    "hundredths, which moves eigenvalues of twelve distributions by as much",
 )
 def gram_matrices_are_positive_semi_definite(run: Run) -> float:
     drawn = clouds(run)
@@ -449,20 +440,12 @@ def scene(rng: np.random.Generator, size: int) -> np.ndarray:
     return image
 
 
-@statements.claim(
-    "quick tests cover image registration problems",
-    "registered",
-    where="section 2, quick tests (iii)",
-    expect=at_most(
-        0.0,
-        because="the largest distance in pixels from the true shift, which lies on the grid; the "
-        "other image has its brightness bent and turned around, so that correlation fails",
-    ),
-    seeds=(0, 1),
-    full_seeds=SEEDS,
-    random=False,
-    method="mutual_info",
-    unit="px",
+@statements.claim("quick tests cover image registration problems", full_seeds=SEEDS, random=False)
+@stated("registered", "section 2, quick tests (iii)", unit="px", method="mutual_info", seeds=(0, 1))
+@at_most(
+    0.0,
+    because="the largest distance in pixels from the true shift, which lies on the grid; the "
+    "other image has its brightness bent and turned around, so that correlation fails",
 )
 def images_are_registered_by_their_mutual_information(run: Run) -> float:
     rng = np.random.default_rng(run.seed)
@@ -606,11 +589,9 @@ rounding = at_most(1e-10, because="an identity of finite sums: rounding alone se
 
 
 @identities.claim(
-    "information theoretical identities relate the measures: dCov² is HSIC of the distance",
-    "identical",
-    expect=rounding,
-    method="DistanceCorrelation",
+    "information theoretical identities relate the measures: dCov² is HSIC of the distance"
 )
+@stated("identical", method="DistanceCorrelation", expect=rounding)
 def distance_covariance_is_hsic_with_the_distance_kernel(run: Run) -> float:
     worst = 0.0
     for d in (1, 3):
@@ -621,11 +602,9 @@ def distance_covariance_is_hsic_with_the_distance_kernel(run: Run) -> float:
 
 
 @identities.claim(
-    "information theoretical identities relate the measures: the energy distance is MMD²",
-    "identical",
-    expect=rounding,
-    method="MMD",
+    "information theoretical identities relate the measures: the energy distance is MMD²"
 )
+@stated("identical", method="MMD", expect=rounding)
 def energy_distance_is_mmd_with_the_distance_kernel(run: Run) -> float:
     worst = 0.0
     for d in (1, 3):
@@ -722,16 +701,12 @@ def one_standard_error(run: Run, row: str) -> float:
     return worst_bias(run, ONE_ERROR[row][1](), *families)
 
 
-@statements.claim(
-    "the estimators are consistent: the error of quadratic divergences falls with n",
-    "consistent",
-    expect=at_most(
-        -0.25,
-        because="the bias of a Parzen density falls like n^(-2/(d + 4)), n^(-0.4) for one "
-        "variable; the slope from so few repetitions is known to about 0.1",
-    ),
-    full_seeds=tuple(range(12)),
-    method="CauchySchwarzDivergence",
+@statements.claim("the estimators are consistent: the error of quadratic divergences falls with n")
+@stated("consistent", method="CauchySchwarzDivergence", full_seeds=tuple(range(12)))
+@at_most(
+    -0.25,
+    because="the bias of a Parzen density falls like n^(-2/(d + 4)), n^(-0.4) for one "
+    "variable; the slope from so few repetitions is known to about 0.1",
 )
 def the_error_of_quadratic_divergences_falls_with_n(run: Run) -> float:
     p, q = info.Normal([0.0], [[1.0]]), info.Normal([0.8], [[1.69]])
@@ -742,17 +717,12 @@ def the_error_of_quadratic_divergences_falls_with_n(run: Run) -> float:
     return slope
 
 
-@identities.claim(
-    "Gram matrices of the expected kernel are positive semi-definite",
-    "positive semi-definite",
-    where="section 2, quick tests (ii)",
-    expect=at_least(
-        -1e-12,
-        because="the smallest eigenvalue over the largest; the estimate is itself an inner "
-        "product, so that only the rounding of an eigenproblem may be negative",
-    ),
-    seeds=(0, 1, 2),
-    method="MMD",
+@identities.claim("Gram matrices of the expected kernel are positive semi-definite")
+@stated("positive semi-definite", "section 2, quick tests (ii)", method="MMD", seeds=(0, 1, 2))
+@at_least(
+    -1e-12,
+    because="the smallest eigenvalue over the largest; the estimate is itself an inner "
+    "product, so that only the rounding of an eigenproblem may be negative",
 )
 def gram_matrices_of_the_expected_kernel_are_positive(run: Run) -> float:
     drawn = clouds(run)
@@ -774,17 +744,14 @@ def turned_image(seed: int, size: int, angle: float) -> tuple[np.ndarray, np.nda
 
 @statements.claim(
     "quick tests cover image registration problems: a rotation is found",
-    "registered",
-    where="section 2, quick tests (iii)",
-    expect=at_most(
-        1.5,
-        because="the largest error in degrees over three estimators; half a pixel at the rim of "
-        "the disc compared, of radius 24, is 1.2 degrees",
-    ),
     seeds=(0, 1, 2),
     full_seeds=tuple(range(12)),
-    method="register_images",
-    unit="°",
+)
+@stated("registered", "section 2, quick tests (iii)", unit="°", method="register_images")
+@at_most(
+    1.5,
+    because="the largest error in degrees over three estimators; half a pixel at the rim of "
+    "the disc compared, of radius 24, is 1.2 degrees",
 )
 def rotations_are_found_by_any_dependence(run: Run) -> float:
     size = 101 if run.full else 49
@@ -806,17 +773,14 @@ def rotations_are_found_by_any_dependence(run: Run) -> float:
 
 @statements.claim(
     "the estimators are used in information theoretical optimization problems as they are",
-    "any estimator",
-    where="section 2, objectives and optimization",
-    expect=at_most(
-        0.1,
-        because="the largest error in radians of the angle at which two uniform variables come "
-        "apart; from 400 samples the angle of the least dependence is known to some hundredths",
-    ),
-    seeds=(0, 1, 2),
-    full_seeds=tuple(range(12)),
     method="register_images",
-    unit="rad",
+    full_seeds=tuple(range(12)),
+)
+@stated("any estimator", "section 2, objectives and optimization", unit="rad", seeds=(0, 1, 2))
+@at_most(
+    0.1,
+    because="the largest error in radians of the angle at which two uniform variables come "
+    "apart; from 400 samples the angle of the least dependence is known to some hundredths",
 )
 def any_estimate_can_be_optimised(run: Run) -> float:
     n, angle = 1000 if run.full else 400, 0.3
@@ -954,16 +918,12 @@ def same_partition(found: Any, truth: Any) -> bool:
     return groups[0] == groups[1]
 
 
-@subspaces.claim(
-    "the ISA task can be solved by ICA followed by clustering of the ICA elements",
-    "proved; no numbers",
-    where="section 1, ISA separation principle",
-    expect=at_most(
-        0.07,
-        because="entries of WA outside the blocks are of order 1/√n; three such deviations at the "
-        "2,000 samples of the quick form",
-    ),
-    seeds=SEEDS,
+@subspaces.claim("the ISA task can be solved by ICA followed by clustering of the ICA elements")
+@stated("proved; no numbers", "section 1, ISA separation principle", seeds=SEEDS)
+@at_most(
+    0.07,
+    because="entries of WA outside the blocks are of order 1/√n; three such deviations at the "
+    "2,000 samples of the quick form",
 )
 def components_and_groups_take_vectors_apart(run: Run) -> float:
     n = 10_000 if run.full else 2000
@@ -979,15 +939,12 @@ def components_and_groups_take_vectors_apart(run: Run) -> float:
     return worst
 
 
-@subspaces.claim(
-    "ISA can be formulated via six information theoretical objectives",
-    "six objectives",
-    where="section 2, modularity 4",
-    expect=at_least(
-        0.9,
-        because="the share of objectives that are least at the true partition of clean components; "
-        "all six are in theory, and estimates err now and then",
-    ),
+@subspaces.claim("ISA can be formulated via six information theoretical objectives")
+@stated("six objectives", "section 2, modularity 4")
+@at_least(
+    0.9,
+    because="the share of objectives that are least at the true partition of clean components; "
+    "all six are in theory, and estimates err now and then",
 )
 def six_objectives_are_least_at_the_true_partition(run: Run) -> float:
     n = 4000 if run.full else 800
@@ -1017,16 +974,12 @@ def six_objectives_are_least_at_the_true_partition(run: Run) -> float:
     return right / len(names)
 
 
-@subspaces.claim(
-    "any of the estimators (base or meta) can be used in these cost functions",
-    "any estimator",
-    expect=at_least(
-        0.75,
-        because="the share of estimators of several columns whose objective can be evaluated and "
-        "is least at the truth; those of linear or weak dependence cannot see it in white data",
-    ),
-    seeds=SEEDS,
-    full_seeds=SEEDS,
+@subspaces.claim("any of the estimators (base or meta) can be used in these cost functions")
+@stated("any estimator", seeds=SEEDS, full_seeds=SEEDS)
+@at_least(
+    0.75,
+    because="the share of estimators of several columns whose objective can be evaluated and "
+    "is least at the truth; those of linear or weak dependence cannot see it in white data",
 )
 def any_estimator_serves_in_the_objective(run: Run) -> float:
     n = 2000 if run.full else 300
@@ -1063,11 +1016,11 @@ def any_estimator_serves_in_the_objective(run: Run) -> float:
 @subspaces.claim(
     "even in case of unknown subspace dimensions it offers spectral clustering methods",
     "robust; no numbers",
-    expect=at_least(
-        0.8,
-        because="the share of mixtures of four sources whose dimensions are all found right; at "
-        "1,500 samples weak pairwise dependence may be missed in one of five",
-    ),
+)
+@at_least(
+    0.8,
+    because="the share of mixtures of four sources whose dimensions are all found right; at "
+    "1,500 samples weak pairwise dependence may be missed in one of five",
 )
 def unknown_dimensions_are_found(run: Run) -> float:
     n = 4000 if run.full else 1500
@@ -1086,17 +1039,16 @@ def unknown_dimensions_are_found(run: Run) -> float:
 @subspaces.claim(
     "a single desktop handles about a million ICA elements within several minutes by spectral "
     "clustering",
-    "several minutes at 10⁶",
-    where="section 2, ISA objectives and optimization (Yan et al. 2009)",
-    expect=at_most(
-        10.0,
-        because="several minutes are taken as ten at most; the quick form times smaller sizes and "
-        "extends their growth to 10⁶",
-    ),
+    unit="min",
     method="fast_spectral_clusters",
     seeds=(0,),
     full_seeds=(0,),
-    unit="min",
+)
+@stated("several minutes at 10⁶", "section 2, ISA objectives and optimization (Yan et al. 2009)")
+@at_most(
+    10.0,
+    because="several minutes are taken as ten at most; the quick form times smaller sizes and "
+    "extends their growth to 10⁶",
 )
 def a_million_elements_are_clustered_in_minutes(run: Run) -> float:
     import time
@@ -1166,15 +1118,13 @@ def extended_problems(seed: int, n: int) -> dict[str, float]:
 @subspaces.claim(
     "the principle extends to linear, controlled, post nonlinear, complex, partially observed and "
     "nonparametric systems",
-    "seven kinds of systems",
-    where="sections 1 and 2, independent process analysis",
-    expect=at_most(
-        0.15,
-        because="the largest Amari index of the extensions; a random matrix has about 0.6, and "
-        "what is fitted first adds to the error of 1/√n",
-    ),
-    seeds=(0, 1),
     full_seeds=SEEDS,
+)
+@stated("seven kinds of systems", "sections 1 and 2, independent process analysis", seeds=(0, 1))
+@at_most(
+    0.15,
+    because="the largest Amari index of the extensions; a random matrix has about 0.6, and "
+    "what is fitted first adds to the error of 1/√n",
 )
 def extensions_take_their_mixtures_apart(run: Run) -> float:
     found = extended_problems(run.seed, 4000 if run.full else 1000)

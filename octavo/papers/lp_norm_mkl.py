@@ -10,7 +10,7 @@ import numpy as np
 
 from octavo import data, kernel, plot
 from octavo.catalogue import Method, Paper
-from octavo.claims import NotMeasurable, Run, at_least, at_most, holds
+from octavo.claims import NotMeasurable, Run, at_least, at_most, holds, stated
 
 PAPER = Paper(
     key="lp-norm-mkl",
@@ -128,11 +128,8 @@ def at(p: float) -> int:
     return NORMS.index(p)
 
 
-@toy.claim(
-    "The 1-norm performs best when a single kernel carries the information",
-    "best",
-    unit="points of error below the sum of kernels",
-)
+@toy.claim("The 1-norm performs best when a single kernel carries the information")
+@stated("best", unit="points of error below the sum of kernels")
 def sparse_norm_wins_when_sparse(run: Run) -> float:
     errors = toy_errors(0.98, run.seed, run.full)
     run.note(SETTING)
@@ -140,36 +137,25 @@ def sparse_norm_wins_when_sparse(run: Run) -> float:
     return errors[-1] - errors[0]
 
 
-@toy.claim(
-    "The 1-norm reaches the Bayes error when a single kernel carries the information",
-    4.0,
-    kind="figure",
-    unit="% error",
-    expect=at_most(4.5, because="Bayes error 4.01 %, read off a figure with a spread of about 0.5"),
-)
+@toy.claim("The 1-norm reaches the Bayes error when a single kernel carries the information")
+@stated(4.0, unit="% error", kind="figure")
+@at_most(4.5, because="Bayes error 4.01 %, read off a figure with a spread of about 0.5")
 def sparse_norm_reaches_bayes(run: Run) -> float:
     run.note(SETTING)
     return toy_errors(0.98, run.seed, run.full)[0]
 
 
-@toy.claim(
-    "The sum of kernels performs best when all are equally informative",
-    "best",
-    unit="points of error below the best other norm",
-)
+@toy.claim("The sum of kernels performs best when all are equally informative")
+@stated("best", unit="points of error below the best other norm")
 def sum_wins_when_uniform(run: Run) -> float:
     errors = toy_errors(0.0, run.seed, run.full)
     run.note(SETTING)
     return min(errors[:-1]) - errors[-1]
 
 
-@toy.claim(
-    "The sum of kernels does not approach the Bayes error even when all are informative",
-    "above 4.0",
-    kind="figure",
-    unit="% error",
-    expect=at_least(5.0, because="a point above the Bayes error of 4.01 %"),
-)
+@toy.claim("The sum of kernels does not approach the Bayes error even when all are informative")
+@stated("above 4.0", unit="% error", kind="figure")
+@at_least(5.0, because="a point above the Bayes error of 4.01 %")
 def sum_stays_above_bayes(run: Run) -> float:
     return toy_errors(0.0, run.seed, run.full)[-1]
 
@@ -186,26 +172,17 @@ def non_sparse_norms_win_at(run: Run, row: str) -> float:
     return min(errors[0], errors[-1]) - min(errors[at(2.0)], errors[at(4.0)])
 
 
-@toy.claim(
-    "The 4-norm errs in less than 10 % of cases in all scenarios",
-    10.0,
-    kind="figure",
-    unit="% error at its worst level",
-    expect=at_most(10.0, because="the published bound on the mean error, at the worst level"),
-)
+@toy.claim("The 4-norm errs in less than 10 % of cases in all scenarios")
+@stated(10.0, unit="% error at its worst level", kind="figure")
+@at_most(10.0, because="the published bound on the mean error, at the worst level")
 def four_norm_is_robust(run: Run) -> float:
     run.note("at 98 % noise kernels, where its mean error is by far the largest of six levels")
     return toy_errors(0.98, run.seed, run.full)[at(4.0)]
 
 
-@toy.claim(
-    "The best norm grows from 1 to infinity as kernels become informative",
-    "in order",
-    seeds=(0,),
-    full_seeds=(0,),
-    unit="",
-    expect=holds(because="means over seeds decide; one violation between neighbours is allowed"),
-)
+@toy.claim("The best norm grows from 1 to infinity as kernels become informative")
+@stated("in order", unit="", seeds=(0,), full_seeds=(0,))
+@holds(because="means over seeds decide; one violation between neighbours is allowed")
 def best_norm_follows_the_truth(run: Run) -> float:
     seeds = FULL_SEEDS if run.full else SEEDS
     table = np.array([[toy_errors(nu, seed, run.full) for seed in seeds] for nu in LEVELS]).mean(
@@ -221,13 +198,10 @@ def best_norm_follows_the_truth(run: Run) -> float:
 
 @toy.claim(
     "With 800 samples the norms differ by up to one point in the two least sparse scenarios",
-    1.0,
-    where="Section 6.1, Figure 3 below",
-    kind="figure",
-    unit="points of error, worst less best",
-    expect=at_most(2.0, because="about a point in the paper; twice that is no longer 'up to'"),
     full_seeds=SEEDS,
 )
+@stated(1.0, "Section 6.1, Figure 3 below", unit="points of error, worst less best", kind="figure")
+@at_most(2.0, because="about a point in the paper; twice that is no longer 'up to'")
 def norms_hardly_differ_with_many_samples(run: Run) -> float:
     n = 800 if run.full else 200
     if not run.full:
@@ -290,14 +264,10 @@ def digits(n: int, seed: int):
     return X[rows] / 16.0, y[rows] % 2
 
 
-@speed.claim(
-    "SimpleMKL is slower than the solver for p = 1 by an order of magnitude and more",
-    120.0,
-    where="Section 6.5.1: 50 Gaussian kernels, n = 8000",
-    expect=at_least(
-        10.0,
-        because="an order of magnitude at a size that takes seconds here; the ratio grows with n",
-    ),
+@speed.claim("SimpleMKL is slower than the solver for p = 1 by an order of magnitude and more")
+@stated(120.0, "Section 6.5.1: 50 Gaussian kernels, n = 8000")
+@at_least(
+    10.0, because="an order of magnitude at a size that takes seconds here; the ratio grows with n"
 )
 def faster_than_a_wrapper_with_line_search(run: Run) -> float:
     n, n_kernels = (1000, 50) if run.full else (200, 20)
@@ -446,11 +416,8 @@ def figure_7(run: Run, row: str) -> float:
     return min(found[name] for name in ("sparse", "interleaved", "wrapper")) / found["sum"]
 
 
-@speed.claim(
-    "The 1-norm handles the increasing number of kernels best; p > 1 is slightly slower",
-    "slightly slower",
-    where="Section 6.5.2 and Figure 7 (bottom): 1000 samples",
-)
+@speed.claim("The 1-norm handles the increasing number of kernels best; p > 1 is slightly slower")
+@stated("slightly slower", "Section 6.5.2 and Figure 7 (bottom): 1000 samples")
 def sparse_handles_many_kernels_best(run: Run) -> float:
     n, n_kernels = (1000, 150) if run.full else (300, 100)
     found = seconds_of(run.seed, n, n_kernels)
@@ -460,16 +427,9 @@ def sparse_handles_many_kernels_best(run: Run) -> float:
     return found["interleaved"] / found["sparse"]
 
 
-@speed.claim(
-    "A thousand kernels of a thousand samples take less than three minutes",
-    180.0,
-    where="Section 6.5.2",
-    kind="own",
-    unit="s",
-    seeds=(0,),
-    random=False,
-    expect=at_most(180.0, because="today's clock against one of 2010"),
-)
+@speed.claim("A thousand kernels of a thousand samples take less than three minutes")
+@stated(180.0, "Section 6.5.2", unit="s", kind="own", seeds=(0,), random=False)
+@at_most(180.0, because="today's clock against one of 2010")
 def thousand_kernels(run: Run) -> float:
     if not run.full:
         raise NotMeasurable("fewer kernels and samples would say nothing: see the full form")
@@ -484,13 +444,10 @@ def thousand_kernels(run: Run) -> float:
 
 
 @PAPER.section(kind="theorem").claim(
-    "All solvers of the same norm reach the same optimum",
-    "equal",
-    where="Section 4: Theorem 4; Section 6.5 compares them at equal gap",
-    expect=at_most(1e-4, because="relative; the gap that all are asked for is 1e-5 of the penalty"),
-    seeds=(0, 1),
-    kind="theorem",
+    "All solvers of the same norm reach the same optimum", seeds=(0, 1)
 )
+@stated("equal", "Section 4: Theorem 4; Section 6.5 compares them at equal gap", kind="theorem")
+@at_most(1e-4, because="relative; the gap that all are asked for is 1e-5 of the penalty")
 def solvers_agree(run: Run) -> float:
     X, y = digits(300 if run.full else 120, run.seed)
     worst = 0.0
@@ -504,13 +461,9 @@ def solvers_agree(run: Run) -> float:
     return worst
 
 
-@PAPER.section(kind="theorem").claim(
-    "The update (26) trains block norms above 2 by alternation",
-    "converges",
-    where="Section 4.5",
-    unit="relative change of the objective after 200 alternations",
-    expect=at_most(1e-3, because="the paper's relative precision"),
-)
+@PAPER.section(kind="theorem").claim("The update (26) trains block norms above 2 by alternation")
+@stated("converges", "Section 4.5", unit="relative change of the objective after 200 alternations")
+@at_most(1e-3, because="the paper's relative precision")
 def paper_update_for_large_block_norms(run: Run) -> float:
     from octavo.kernel.mkl.machines import hinge_machine
     from octavo.kernel.mkl.wrapper import quadratic_forms, weighted_sum

@@ -10,7 +10,7 @@ import numpy as np
 
 from octavo import data, plot, svm
 from octavo.catalogue import Method, Paper, Trial
-from octavo.claims import Expectation, NotMeasurable, Run, at_least, at_most, holds, within
+from octavo.claims import Expectation, NotMeasurable, Run, at_least, at_most, holds, stated, within
 
 PAPER = Paper(
     key="minimax-probability",
@@ -327,12 +327,9 @@ def gain_over(run: Run, row: str) -> float:
 @differences.claim(
     "On sonar the plain machine gets worse as its training share grows from 10 to 30 %, because "
     "as many rows as features make the worst covariances.",
-    6.17,
-    where="Table 3.2 and Section 3.4, linear experiments",
-    stand_in=DELTA,
     method="MinimaxProbabilityMachine",
-    unit="points lost",
 )
+@stated(6.17, "Table 3.2 and Section 3.4, linear experiments", unit="points lost", stand_in=DELTA)
 def sonar_dip(run: Run) -> float:
     return accuracy("sonar", 0.1, run.seed, "mpm") - accuracy("sonar", 0.3, run.seed, "mpm")
 
@@ -343,9 +340,8 @@ FIVE = ("australian", "wisconsin", "pima", "ionosphere", "sonar")  # ahead on al
 @differences.claim(
     "With 10 % of the rows HP-MPM is nearly always the best of MPM, HP-MPM, SVM and FDA: over the "
     "five data sets at hand it is 0.67 points ahead of the SVM, the best rival on each.",
-    0.67,
-    where="Table 3.2 and Section 3.4, linear experiments",
 )
+@stated(0.67, "Table 3.2 and Section 3.4, linear experiments")
 def best_of_four(run: Run) -> float:
     margins = {
         name: accuracy(name, 0.1, run.seed, "hp-mpm") - accuracy(name, 0.1, run.seed, "svm")
@@ -397,13 +393,9 @@ CODED = "words as indicator columns, where the thesis has 24 numbers"
 
 @accuracies.claim(
     "Test accuracy of bHP-MPM, with the threshold of the fewest training errors, on german.",
-    73.04,
-    where="Table 3.4",
-    seeds=QUICK,
-    full_seeds=FULL,
     expect=three_errors("german"),
-    stand_in=CODED,
 )
+@stated(73.04, "Table 3.4", seeds=QUICK, full_seeds=FULL, stand_in=CODED)
 def german_bias(run: Run) -> float:
     return gaussian_accuracy("german", run.seed, "accuracy")
 
@@ -411,10 +403,8 @@ def german_bias(run: Run) -> float:
 @differences.claim(
     "Moving the threshold to the fewest training errors corrects for unequal classes: 2.41 points "
     "on german.",
-    2.41,
-    where="Table 3.4",
-    stand_in=CODED,
 )
+@stated(2.41, "Table 3.4", stand_in=CODED)
 def german_bias_gain(run: Run) -> float:
     return german_bias(run) - gaussian_accuracy("german", run.seed)
 
@@ -464,12 +454,10 @@ def adult_rows(run: Run, row: str) -> float:
 @differences.claim(
     "Moving the threshold to the fewest training errors corrects for unequal classes: 3.72 "
     "points on 1,000 rows of adult.",
-    3.72,
-    where="Table 3.5 and Section 3.4, accounting for class imbalance",
-    seeds=QUICK,
     full_seeds=QUICK,
     stand_in=INDICATORS,
 )
+@stated(3.72, "Table 3.5 and Section 3.4, accounting for class imbalance", seeds=QUICK)
 def adult_bias_gain(run: Run) -> float:
     return adult_accuracy(1000, run.seed, "accuracy") - adult_accuracy(1000, run.seed, "minimax")
 
@@ -480,8 +468,10 @@ def adult_bias_gain(run: Run) -> float:
 @differences.claim(
     "Switching 30 % of the labels costs HP-MPM less than it costs a linear SVM (breast, 20 % of "
     "the rows for training).",
+)
+@stated(
     "HP-MPM degrades marginally, the SVM drops sharply",
-    where="Figure 3.4 and Section 3.4, impact of label noise",
+    "Figure 3.4 and Section 3.4, impact of label noise",
 )
 def label_noise(run: Run) -> float:
     lost = {
@@ -498,11 +488,10 @@ theory = PAPER.section(kind="theorem", seeds=(0, 1, 2), method="MinimaxProbabili
 
 
 @theory.claim(
-    "1/(1 + κ²) is the largest error of a class over all distributions with its two moments.",
-    "equal",
-    where="Section 3.2.1, Eq. (3.3) to (3.9)",
-    expect=at_most(2e-3, because="a linear program over distributions on a grid of 4,001 points"),
+    "1/(1 + κ²) is the largest error of a class over all distributions with its two moments."
 )
+@stated("equal", "Section 3.2.1, Eq. (3.3) to (3.9)")
+@at_most(2e-3, because="a linear program over distributions on a grid of 4,001 points")
 def worst_case_is_attained(run: Run) -> float:
     from scipy.optimize import linprog
 
@@ -523,16 +512,13 @@ def worst_case_is_attained(run: Run) -> float:
 
 
 @PAPER.claim(
-    says="Fractions of 0.05 to 1 of the moment uncertainty are what the experiments chose from: "
+    "Fractions of 0.05 to 1 of the moment uncertainty are what the experiments chose from: "
     "0.05 of it leaves a meaningful solution on ionosphere.",
-    where="Section 3.4, before the linear experiments",
-    published=0.05,
-    kind="own",
-    expect=at_least(0.05, because="from nu_max on, no hyperplane has κ > 0 (Corollary 8)"),
-    seeds=QUICK,
-    full_seeds=FULL,
     unit="largest feasible fraction",
+    full_seeds=FULL,
 )
+@stated(0.05, "Section 3.4, before the linear experiments", kind="own", seeds=QUICK)
+@at_least(0.05, because="from nu_max on, no hyperplane has κ > 0 (Corollary 8)")
 def feasible_fractions(run: Run) -> float:
     run.note("the radius is the largest norm of a training row of standardised features")
     split = partition("ionosphere", 0.7, run.seed)
@@ -542,10 +528,9 @@ def feasible_fractions(run: Run) -> float:
 @theory.claim(
     "The machine minimises √(wᵀΣ₁w) + √(wᵀΣ₀w) subject to w·(mean₁ - mean₀) = 1; its κ is that of "
     "the cone program.",
-    "equal",
-    where="Eq. (3.7), Theorem 6",
-    expect=holds(because="interior-point solutions are good to 1e-6; the duality gap is ours"),
 )
+@stated("equal", "Eq. (3.7), Theorem 6")
+@holds(because="interior-point solutions are good to 1e-6; the duality gap is ours")
 def equals_cone_program(run: Run) -> float:
     try:
         import cvxpy as cp
@@ -565,11 +550,9 @@ def equals_cone_program(run: Run) -> float:
 @theory.claim(
     "The alternating scheme (Algorithm 1, with its test and its κ corrected) reaches the optimum "
     "of (3.15): a cone program in a bisection and tangent steps find the same κ.",
-    "equal",
-    where="Eq. (3.15), Algorithm 1",
-    expect=holds(because="the bisection is run to 1e-8"),
-    method="HighProbabilityMPM",
 )
+@stated("equal", "Eq. (3.15), Algorithm 1", method="HighProbabilityMPM")
+@holds(because="the bisection is run to 1e-8")
 def solvers_agree(run: Run) -> float:
     split = partition("pima", 0.1, run.seed)
     top = svm.HighProbabilityMPM().fit(split.X, split.y).nu_max_
@@ -601,12 +584,9 @@ def unequal(seed: int) -> tuple[Any, Any, Partition]:
 @differences.claim(
     "Where classes are not equally common, minimising one worst-case rate is not optimal: weighing "
     "two lowers the worst-case error (pima).",
-    "lower",
-    where="Eq. (3.17), Sections 3.2.1 and 3.5",
-    kind="own",
     method="BiasedMPM",
-    unit="of the worst-case error",
 )
+@stated("lower", "Eq. (3.17), Sections 3.2.1 and 3.5", unit="of the worst-case error", kind="own")
 def minimum_error_gain(run: Run) -> float:
     one_rate, two_rates, split = unequal(run.seed)
     if run.seed == 0:
@@ -622,11 +602,9 @@ def minimum_error_gain(run: Run) -> float:
 @theory.claim(
     "The biased machine controls the largest error of one class and is then the best for the "
     "other: the solution of the fractional program.",
-    "optimal",
-    where="Section 3.5, class imbalance",
-    expect=holds(because="interior-point solutions are good to 1e-6"),
-    method="BiasedMPM",
 )
+@stated("optimal", "Section 3.5, class imbalance", method="BiasedMPM")
+@holds(because="interior-point solutions are good to 1e-6")
 def biased_is_optimal(run: Run) -> float:
     try:
         import cvxpy as cp

@@ -8,7 +8,7 @@ import numpy as np
 
 from octavo import plot, search
 from octavo.catalogue import Method, Paper
-from octavo.claims import NotMeasurable, Run, at_least, at_most, holds
+from octavo.claims import NotMeasurable, Run, at_least, at_most, holds, stated
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -102,12 +102,9 @@ def solved(result: Any) -> float:
     return float(result.nfev)
 
 
-@identities.claim(
-    "xNES does the same whatever affine coordinates its function is written in",
-    "invariant",
-    where="Section 3.3",
-    expect=holds(because="points agree to 1e-12 times the condition number of the map"),
-)
+@identities.claim("xNES does the same whatever affine coordinates its function is written in")
+@stated("invariant", "Section 3.3")
+@holds(because="points agree to 1e-12 times the condition number of the map")
 def affine_invariance(run: Run) -> float:
     rng = np.random.default_rng(run.seed)
     d = 6
@@ -128,11 +125,10 @@ def affine_invariance(run: Run) -> float:
 
 
 @identities.claim(
-    "Fitness shaping makes the search blind to increasing transformations of its function",
-    "invariant",
-    where="Section 3.1",
-    expect=holds(because="an identity: not one bit may differ"),
+    "Fitness shaping makes the search blind to increasing transformations of its function"
 )
+@stated("invariant", "Section 3.1")
+@holds(because="an identity: not one bit may differ")
 def rank_invariance(run: Run) -> float:
     def last(f: Any) -> Any:
         x0 = np.ones(5)
@@ -146,14 +142,10 @@ def rank_invariance(run: Run) -> float:
 
 @runs.claim(
     "The plain search gradient fails to locate the minimum of z² precisely",
-    "σ does not approach 0",
-    where="Section 2.2, Figure 1 (η = 0.01, λ = 10)",
-    seeds=MANY,
     unit="powers of ten in scale",
-    expect=at_least(
-        3.0, because="xNES with a tenth of the evaluations ends at a thousandth of the scale"
-    ),
 )
+@stated("σ does not approach 0", "Section 2.2, Figure 1 (η = 0.01, λ = 10)", seeds=MANY)
+@at_least(3.0, because="xNES with a tenth of the evaluations ends at a thousandth of the scale")
 def plain_gradient_fails(run: Run) -> float:
     scales = []
     plain = search.SearchGradient([1.0], popsize=10, learning_rate=0.01, random_state=run.seed)
@@ -168,36 +160,26 @@ def plain_gradient_fails(run: Run) -> float:
 
 @runs.claim(
     "On the sphere adaptation sampling finds that a large learning rate pays",
-    "η rises from 0.1 towards 1",
-    where="Section 3.2, Figure 3 left (d = 10)",
-    seeds=MANY,
     unit="mean rate in the second half of the run",
-    expect=at_least(0.5, because="half way to one, on the logarithmic axis two thirds and more"),
 )
+@stated("η rises from 0.1 towards 1", "Section 3.2, Figure 3 left (d = 10)", seeds=MANY)
+@at_least(0.5, because="half way to one, on the logarithmic axis two thirds and more")
 def rate_rises_on_the_sphere(run: Run) -> float:
     rates = evaluations(sphere, run.seed, adapt=True).history["eta_sigma"]
     return float(np.mean(rates[len(rates) // 2 :]))
 
 
-@runs.claim(
-    "Adaptation sampling speeds up the sphere most",
-    "fewer evaluations",
-    where="Section 5.2, Figure 5 (f1)",
-    seeds=MANY,
-    unit="times",
-    expect=at_least(2.0, because="the figure shows a factor of several in 10 dimensions"),
-)
+@runs.claim("Adaptation sampling speeds up the sphere most")
+@stated("fewer evaluations", "Section 5.2, Figure 5 (f1)", unit="times", seeds=MANY)
+@at_least(2.0, because="the figure shows a factor of several in 10 dimensions")
 def sphere_speed_up(run: Run) -> float:
     plain, adaptive = (solved(evaluations(sphere, run.seed, adapt=a)) for a in (False, True))
     return plain / adaptive
 
 
-@runs.claim(
-    "A fixed large learning rate fails on Rosenbrock's function, an adaptive one does not",
-    "adaptive reaches the optimum",
-    where="Section 3.2, Figure 3 right (d = 10)",
-    expect=at_most(1.0, because="evaluations of the adaptive rate over those of the large one"),
-)
+@runs.claim("A fixed large learning rate fails on Rosenbrock's function, an adaptive one does not")
+@stated("adaptive reaches the optimum", "Section 3.2, Figure 3 right (d = 10)")
+@at_most(1.0, because="evaluations of the adaptive rate over those of the large one")
 def adaptation_on_rosenbrock(run: Run) -> float:
     budget = 200_000
     adaptive = evaluations(rosenbrock, run.seed, adapt=True, budget=budget)
@@ -268,13 +250,10 @@ def noiseless(seed: int, d: int) -> dict[str, Any]:
 @runs.claim(
     "xNES-as is close in performance to BIPOP-CMA-ES across a large fraction of the noise-free "
     "functions",
-    "close",
-    where="Section 5.2 and Figure 7",
-    full_seeds=FEW,
     stand_in="six noise-free functions of the kinds in BBOB, 5 dimensions",
-    unit="powers of ten in evaluations",
-    expect=at_most(0.5, because="close: the mean ratio below the root of ten"),
 )
+@stated("close", "Section 5.2 and Figure 7", unit="powers of ten in evaluations", full_seeds=FEW)
+@at_most(0.5, because="close: the mean ratio below the root of ten")
 def close_to_bipop_cma(run: Run) -> float:
     logs = {
         name: float(np.log10(ratio_to_cma(run, f, 5, bipop=True, adapt=True, restarts=9)))
@@ -323,22 +302,16 @@ def double_pole(run: Run, row: str) -> float:
     return pole_median(run, 1, row)
 
 
-@poles.claim(
-    "xNES-as balances them slightly faster than xNES",
-    "slightly faster",
-    where="Section 5.3, Figure 8 left",
-    expect=at_most(1.0, because="the ratio of the medians"),
-)
+@poles.claim("xNES-as balances them slightly faster than xNES")
+@stated("slightly faster", "Section 5.3, Figure 8 left")
+@at_most(1.0, because="the ratio of the medians")
 def double_pole_adaptive(run: Run) -> float:
     return pole_median(run, 1, "xnes", adapt=True) / pole_median(run, 1, "xnes")
 
 
-@poles.claim(
-    "With more units SNES needs fewer evaluations than xNES",
-    "SNES quickly outperforms xNES",
-    where="Section 5.3, Figure 8 right (n = 4)",
-    expect=at_most(1.0, because="the ratio of the medians of SNES and xNES"),
-)
+@poles.claim("With more units SNES needs fewer evaluations than xNES")
+@stated("SNES quickly outperforms xNES", "Section 5.3, Figure 8 right (n = 4)")
+@at_most(1.0, because="the ratio of the medians of SNES and xNES")
 def separable_wins_with_size(run: Run) -> float:
     if not run.full:
         raise NotMeasurable("takes a minute; run it in full")
@@ -347,14 +320,11 @@ def separable_wins_with_size(run: Run) -> float:
 
 @poles.claim(
     "SNES solves the task with up to 32 units, 1,120 weights",
-    "solved",
-    where="Section 5.3, Figure 8 right",
-    kind="figure",
     seeds=tuple(range(100, 105)),
     full_seeds=tuple(range(100, 110)),
-    unit="evaluations",
-    expect=at_most(50_000, because="the budget of every run; a run that fails counts as infinity"),
 )
+@stated("solved", "Section 5.3, Figure 8 right", unit="evaluations", kind="figure")
+@at_most(50_000, because="the budget of every run; a run that fails counts as infinity")
 def double_pole_of_32_units(run: Run) -> float:
     # The paper does not tell sigma. Sums of 35 weights of size one saturate every unit.
     run.note("sigma = 0.1; with 1 none of the seeds 0 to 2 succeeds within 50,000")
@@ -448,11 +418,10 @@ def bbob_share(run: Run, row: str) -> float:
 
 
 @benchmark.claim(
-    "Adaptation sampling improves the noisy siblings of the sphere (f101, f102, f103, f107)",
-    "improves most significantly",
-    where="Section 5.2, Figure 6",
-    expect=at_least(1.0, because="evaluations of xNES over those of xNES-as, where both solve it"),
+    "Adaptation sampling improves the noisy siblings of the sphere (f101, f102, f103, f107)"
 )
+@stated("improves most significantly", "Section 5.2, Figure 6")
+@at_least(1.0, because="evaluations of xNES over those of xNES-as, where both solve it")
 def adaptation_on_noisy_spheres(run: Run) -> float:
     chosen = (101, 102, 103, 107)
     plain, adaptive = (
@@ -466,12 +435,9 @@ def adaptation_on_noisy_spheres(run: Run) -> float:
     return float(np.median(plain[both] / adaptive[both]))
 
 
-@benchmark.claim(
-    "The default settings are weak for highly multimodal functions like f3, f4 or f15",
-    "weak",
-    kind="figure",
-    expect=at_most(0.5, because="share of instances solved within 10⁴ d evaluations"),
-)
+@benchmark.claim("The default settings are weak for highly multimodal functions like f3, f4 or f15")
+@stated("weak", kind="figure")
+@at_most(0.5, because="share of instances solved within 10⁴ d evaluations")
 def weak_on_many_optima(run: Run) -> float:
     lengths = bbob(run, "bbob", 5, (3, 4, 15), instances=5, per_dimension=10_000)
     run.note("solved: " + success_table(lengths))
@@ -505,14 +471,9 @@ for _name, _where, _says in (
     )
 
 
-@runs.claim(
-    "A heavy tail improves the (1+1) hill climber on highly multimodal functions",
-    "improves",
-    where="Section 3.5",
-    full_seeds=tuple(range(10)),
-    unit="of the runs",
-    expect=at_least(0.0, because="difference in the share of runs that find Rastrigin's optimum"),
-)
+@runs.claim("A heavy tail improves the (1+1) hill climber on highly multimodal functions")
+@stated("improves", "Section 3.5", unit="of the runs", full_seeds=tuple(range(10)))
+@at_least(0.0, because="difference in the share of runs that find Rastrigin's optimum")
 def heavy_tails_help(run: Run) -> float:
     def share(radial: Any) -> float:
         found = 0

@@ -10,7 +10,7 @@ import numpy as np
 
 from octavo import data, graphical, plot
 from octavo.catalogue import Method, Paper
-from octavo.claims import NotMeasurable, Run, at_least, at_most
+from octavo.claims import NotMeasurable, Run, at_least, at_most, stated
 
 PAPER = Paper(
     key="node-based-ggm",
@@ -226,14 +226,9 @@ def faster_than_cvxpy(run: Run, row: str) -> float:
     return theirs / ours
 
 
-@speed.claim(
-    "The run-time at p = 500 never exceeds several minutes",
-    "several minutes",
-    where="Section 4.2.3 and Figure 4",
-    kind="own",
-    unit="s",
-    expect=at_most(180.0, because="several is read as three, on today's clock"),
-)
+@speed.claim("The run-time at p = 500 never exceeds several minutes")
+@stated("several minutes", "Section 4.2.3 and Figure 4", unit="s", kind="own")
+@at_most(180.0, because="several is read as three, on today's clock")
 def time_of_many_variables(run: Run) -> float:
     p = 500 if run.full else 150
     n = p // 2
@@ -243,7 +238,8 @@ def time_of_many_variables(run: Run) -> float:
     return timed(lambda: model.fit_covariances(S, [n, n]))[1]
 
 
-@identities.claim("FGL is PNJGL with q = 1", "exact", where="Remark 2", method=EDGES)
+@identities.claim("FGL is PNJGL with q = 1")
+@stated("exact", "Remark 2", method=EDGES)
 def fused_is_perturbed_with_one(run: Run) -> float:
     from octavo.engine.glasso.joint import JointProblem, Settings, as_weights, joint_graphical_lasso
     from octavo.engine.glasso.penalties import FusedEdges, PerturbedNodes
@@ -263,12 +259,8 @@ def fused_is_perturbed_with_one(run: Run) -> float:
     return float(np.abs(solve[0] - solve[1]).max())
 
 
-@identities.claim(
-    "CNJGL with q = 1 is a graphical lasso for each network",
-    "exact",
-    where="Remark 3",
-    method=COHUB,
-)
+@identities.claim("CNJGL with q = 1 is a graphical lasso for each network")
+@stated("exact", "Remark 3", method=COHUB)
 def cohub_with_one_is_separate(run: Run) -> float:
     import warnings
 
@@ -316,9 +308,8 @@ def penalty_for_blocks(S, n: float, least: int) -> float:
     return float(size[-1])
 
 
-@identities.claim(
-    "Solving the blocks apart gives the same solution", "exact", where="Theorems 6 and 9"
-)
+@identities.claim("Solving the blocks apart gives the same solution")
+@stated("exact", "Theorems 6 and 9")
 def screening_is_exact(run: Run) -> float:
     p = 60 if run.full else 24
     S = two_blocks(p, p, run.seed)
@@ -336,13 +327,9 @@ def screening_is_exact(run: Run) -> float:
     return worst
 
 
-@speed.claim(
-    "The sufficient conditions lead to substantial speed-ups",
-    "substantial",
-    where="Figure 6(a)",
-    unit="of the time",
-    expect=at_most(0.5, because="substantial is read as half the time"),
-)
+@speed.claim("The sufficient conditions lead to substantial speed-ups")
+@stated("substantial", "Figure 6(a)", unit="of the time")
+@at_most(0.5, because="substantial is read as half the time")
 def screening_saves_time(run: Run) -> float:
     p = 500 if run.full else 120
     n = p // 2
@@ -574,12 +561,8 @@ def over(run: Run, row: str) -> float:
     return edge_gain(run, ours, rival, 1 if short == "true-edges" else 2, 25)
 
 
-@edges.claim(
-    "PNJGL performs best relative to FGL when the number of samples is smallest",
-    "largest gain at n = 25",
-    where="Section 6.2 and Figure 7",
-    unit="edges",
-)
+@edges.claim("PNJGL performs best relative to FGL when the number of samples is smallest")
+@stated("largest gain at n = 25", "Section 6.2 and Figure 7", unit="edges")
 def gain_is_largest_for_few_samples(run: Run) -> float:
     run.note("gain of true positive edges over FGL at n = 25 less that at n = 200")
     return edge_gain(run, "PNJGL", "FGL", 1, 25) - edge_gain(run, "PNJGL", "FGL", 1, 200)
@@ -611,16 +594,12 @@ PAPER.not_measurable(
 PAGES = "log breast cancer measurements, benign against malignant, for the web pages"
 
 
-@PAPER.section(stand_in=PAGES).claim(
-    "PNJGL and FGL achieve comparable cross-validated likelihoods",
-    "comparable",
-    where="Section 7.2, Figure 13(a), of student and faculty web pages",
-    unit="nats",
-    expect=at_least(
-        -0.1,
-        because="comparable is read as a tenth of a nat for the two networks together, a "
-        "thousandth of a nat for each of the paper's 100 variables",
-    ),
+@PAPER.section(stand_in=PAGES).claim("PNJGL and FGL achieve comparable cross-validated likelihoods")
+@stated("comparable", "Section 7.2, Figure 13(a), of student and faculty web pages", unit="nats")
+@at_least(
+    -0.1,
+    because="comparable is read as a tenth of a nat for the two networks together, a "
+    "thousandth of a nat for each of the paper's 100 variables",
 )
 def held_out_likelihood(run: Run) -> float:
     from sklearn.datasets import load_breast_cancer

@@ -10,7 +10,7 @@ import numpy as np
 
 from octavo import plot, rl
 from octavo.catalogue import Method, Paper
-from octavo.claims import Run, at_least, at_most, holds, within
+from octavo.claims import Run, at_least, at_most, holds, stated, within
 
 MDP, LIMITS, GARNET = "FiniteMDP", "lstd_limit", "make_garnet"
 PROBLEMS, FEATURES, LASSO = "make_boyan", "RBFGridFeatures", "lasso_td"
@@ -298,42 +298,34 @@ orders = PAPER.section(
 )
 
 
-@orders.claim(
-    "On-policy, all methods do about equally well with λ = 1",
-    1.01,
-    where="Table 3: errors from 2.05 to 2.07",
-    kind="figure",
-    unit="times",
-    expect=at_most(1.1, because="equivalent: within a tenth of the best"),
-)
+@orders.claim("On-policy, all methods do about equally well with λ = 1")
+@stated(1.01, "Table 3: errors from 2.05 to 2.07", unit="times", kind="figure")
+@at_most(1.1, because="equivalent: within a tenth of the best")
 def all_equal_on_policy(run: Run) -> float:
     found = mean_errors(run, 3, *ALL)
     return max(found.values()) / min(found.values())
 
 
 @orders.claim(
-    "Small problems, on-policy: least squares learn fastest and alike, then GTD2, then TD",
-    "least squares, GTD2, TD",
-    where="Figure 2",
+    "Small problems, on-policy: least squares learn fastest and alike, then GTD2, then TD"
 )
+@stated("least squares, GTD2, TD", "Figure 2")
 def gtd2_is_faster_on_policy(run: Run) -> float:
     found = mean_errors(run, 3, "LSTD", "LSPE", "FPKF", "BRM", "GTD2", "TD", start=0.0)
     found["least"] = max(found[m] for m in ("LSTD", "LSPE", "FPKF", "BRM"))
     return lead(found, "least", "GTD2", "TD")
 
 
-@orders.claim(
-    "Big problems, on-policy: GTD2 is the better gradient method, and TDC is slower",
-    "GTD2 first",
-    where="Figure 3",
-)
+@orders.claim("Big problems, on-policy: GTD2 is the better gradient method, and TDC is slower")
+@stated("GTD2 first", "Figure 3")
 def gtd2_is_the_better_gradient_on_policy(run: Run) -> float:
     found = mean_errors(run, 4, "GTD2", "TD", "gBRM", "TDC", start=0.0)
     found["rest"] = min(found[m] for m in ("TD", "gBRM", "TDC"))
     return lead(found, "GTD2", "rest")
 
 
-@orders.claim("Small problems, off-policy: LSTD and LSPE are the best", "best", where="Figure 4")
+@orders.claim("Small problems, off-policy: LSTD and LSPE are the best")
+@stated("best", "Figure 4")
 def least_squares_win_off_policy(run: Run) -> float:
     found = mean_errors(run, 5, *ALL)
     found["pair"] = max(found.pop("LSTD"), found.pop("LSPE"))
@@ -341,40 +333,28 @@ def least_squares_win_off_policy(run: Run) -> float:
     return lead(found, "pair", "rest")
 
 
-@orders.claim(
-    "Small problems, off-policy: TD beats the other least-squares methods, FPKF and BRM",
-    "better",
-    where="Figure 4; Table 5 has 3.85 against 4.74 and 4.42",
-)
+@orders.claim("Small problems, off-policy: TD beats the other least-squares methods, FPKF and BRM")
+@stated("better", "Figure 4; Table 5 has 3.85 against 4.74 and 4.42")
 def td_beats_fpkf_and_brm(run: Run) -> float:
     found = mean_errors(run, 5, "TD", "FPKF", "BRM")
     return lead(found | {"rest": min(found["FPKF"], found["BRM"])}, "TD", "rest")
 
 
-@orders.claim(
-    "Big problems, off-policy: TD has the smallest error of all",
-    "smallest",
-    where="Table 6: 2.96, next LSTD with 3.76",
-)
+@orders.claim("Big problems, off-policy: TD has the smallest error of all")
+@stated("smallest", "Table 6: 2.96, next LSTD with 3.76")
 def td_wins_big_off_policy(run: Run) -> float:
     found = mean_errors(run, 6, *ALL)
     return lead(found | {"rest": min(v for m, v in found.items() if m != "TD")}, "TD", "rest")
 
 
-@orders.claim(
-    "TDC and GTD2 are slower than TD off-policy, and TDC is the slowest of the three",
-    "TD, GTD2, TDC",
-    where="Section 5, Figures 4 and 5",
-)
+@orders.claim("TDC and GTD2 are slower than TD off-policy, and TDC is the slowest of the three")
+@stated("TD, GTD2, TDC", "Section 5, Figures 4 and 5")
 def corrected_gradients_are_slower(run: Run) -> float:
     return min(lead(mean_errors(run, t, "TD", "GTD2", "TDC"), "TD", "GTD2", "TDC") for t in (5, 6))
 
 
-@orders.claim(
-    "TD with a good learning rate is more stable than LSTD when λ is large, off-policy",
-    "more stable",
-    where="Section 5 and Figure 1, bottom right",
-)
+@orders.claim("TD with a good learning rate is more stable than LSTD when λ is large, off-policy")
+@stated("more stable", "Section 5 and Figure 1, bottom right")
 def td_is_stable_at_large_lambda(run: Run) -> float:
     # As in the figure, each method has its best step sizes for that λ.
     found = mean_errors(run, 6, "LSTD", lam=0.9)
@@ -386,21 +366,16 @@ def td_is_stable_at_large_lambda(run: Run) -> float:
     return lead(found, "TD", "LSTD")
 
 
-@orders.claim(
-    "FPKF(λ) is consistently better than FPKF without traces", "better", where="Section 5, summary"
-)
+@orders.claim("FPKF(λ) is consistently better than FPKF without traces")
+@stated("better", "Section 5, summary")
 def traces_help_fpkf(run: Run) -> float:
     pairs = ((mean_errors(run, t, "FPKF"), mean_errors(run, t, "FPKF", lam=0.0)) for t in TABLES)
     return min(float(np.log10(off["FPKF"] / on["FPKF"])) for on, off in pairs)
 
 
-@orders.claim(
-    "On-policy, LSTD is best with λ = 1; off-policy, with λ = 0.4 (small) and 0 (big)",
-    "1, 1, 0.4, 0",
-    where="Tables 3 to 6 and Figure 1",
-    unit="times",
-    expect=at_most(1.1, because="the paper's λ is the best of its five, or within a tenth of it"),
-)
+@orders.claim("On-policy, LSTD is best with λ = 1; off-policy, with λ = 0.4 (small) and 0 (big)")
+@stated("1, 1, 0.4, 0", "Tables 3 to 6 and Figure 1", unit="times")
+@at_most(1.1, because="the paper's λ is the best of its five, or within a tenth of it")
 def best_lambda_of_lstd(run: Run) -> float:
     behind = []
     for t, (_, _, rows) in TABLES.items():
@@ -414,15 +389,9 @@ def best_lambda_of_lstd(run: Run) -> float:
     return max(behind)
 
 
-@PAPER.claim(
-    says="LSPE, FPKF and TD never diverge in the off-policy problems: contraction is no worry",
-    where="Section 5, summary: divergence never happened",
-    published=0.0,
-    unit="%",
-    expect=at_most(1.2, because="none of the paper's 260 problems: 1.2 % at 95 % confidence"),
-    seeds=SEEDS,
-    method=LIMITS,
-)
+@PAPER.claim("LSPE, FPKF and TD never diverge in the off-policy problems: contraction is no worry")
+@stated(0.0, "Section 5, summary: divergence never happened", unit="%", method=LIMITS, seeds=SEEDS)
+@at_most(1.2, because="none of the paper's 260 problems: 1.2 % at 95 % confidence")
 def contraction_is_not_restrictive(run: Run) -> float:
     lost = dict.fromkeys(("LSPE", "FPKF", "TD"), 0)
     contracts = 0
@@ -479,11 +448,8 @@ limits = PAPER.section(
 )
 
 
-@limits.claim(
-    "A_i / i and b_i / i of LSTD(λ) tend to A and b of the projected operator",
-    "equal",
-    where="Section 3.1, Equation (10)",
-)
+@limits.claim("A_i / i and b_i / i of LSTD(λ) tend to A and b of the projected operator")
+@stated("equal", "Section 3.1, Equation (10)")
 def lstd_statistics_converge(run: Run) -> float:
     garnet, pi, pi0 = off_policy_pair(run.seed)
     lam, ((A, b), _) = long_run(run.seed, run.full)
@@ -516,12 +482,9 @@ def brm(run: Run, row: str) -> float:
     return relative(b, rl.brm_limit(garnet, pi, pi0, lam).b)
 
 
-@limits.claim(
-    "On-policy with λ = 1, BRM and LSTD have one limit",
-    "equal",
-    where="Section 3.4",
-    expect=at_most(1e-8, because=ROUNDING),
-)
+@limits.claim("On-policy with λ = 1, BRM and LSTD have one limit")
+@stated("equal", "Section 3.4")
+@at_most(1e-8, because=ROUNDING)
 def brm_is_lstd_on_policy(run: Run) -> float:
     garnet = rl.make_garnet(random_state=run.seed)
     pi = garnet.random_policy(run.seed)
@@ -529,12 +492,9 @@ def brm_is_lstd_on_policy(run: Run) -> float:
     return relative(residual.theta, projected.theta)
 
 
-@limits.claim(
-    "Off-policy with λ = 1, BRM generally differs from LSTD",
-    "different",
-    where="Section 3.4, after Theorem 3",
-    expect=at_least(1e-6, because="a difference is more than rounding"),
-)
+@limits.claim("Off-policy with λ = 1, BRM generally differs from LSTD")
+@stated("different", "Section 3.4, after Theorem 3")
+@at_least(1e-6, because="a difference is more than rounding")
 def brm_differs_off_policy(run: Run) -> float:
     garnet, pi, _ = off_policy_pair(run.seed)
     near = 0.98 * pi + 0.02 * garnet.random_policy(run.seed + 200)
@@ -547,12 +507,9 @@ def brm_differs_off_policy(run: Run) -> float:
     return relative(residual.theta, rl.lstd_limit(garnet, pi, near, 1.0).theta)
 
 
-@limits.claim(
-    "LSPE diverges where the projected operator is no contraction: two states, γ > 5/6",
-    "diverges",
-    where="Section 3.2, after Tsitsiklis and Van Roy (1997)",
-    expect=holds(because="the factor is 6γ/5; both sides of 5/6 are run"),
-)
+@limits.claim("LSPE diverges where the projected operator is no contraction: two states, γ > 5/6")
+@stated("diverges", "Section 3.2, after Tsitsiklis and Van Roy (1997)")
+@holds(because="the factor is 6γ/5; both sides of 5/6 are run")
 def lspe_diverges_beyond_five_sixths(run: Run) -> float:
     P = np.array([[[0.0, 1], [0, 1]], [[1.0, 0], [1, 0]]])
     target, acting = [[1.0, 0], [1, 0]], [[0.5, 0.5], [0.5, 0.5]]
@@ -582,11 +539,8 @@ def short_log(seed: int, n: int = 40):
     return garnet.sample(n, pi, pi0, random_state=seed)
 
 
-@identities.claim(
-    "The recursions of LSTD(λ), LSPE(λ), FPKF(λ) and BRM(λ) are the batch estimates",
-    "equal",
-    where="Algorithms 1 to 4",
-)
+@identities.claim("The recursions of LSTD(λ), LSPE(λ), FPKF(λ) and BRM(λ) are the batch estimates")
+@stated("equal", "Algorithms 1 to 4")
 def recursive_is_batch(run: Run) -> float:
     log, gaps = short_log(run.seed), []
     for lam in (0.0, 0.6, 1.0):
@@ -613,12 +567,9 @@ def recursive_is_batch(run: Run) -> float:
     return max(gaps)
 
 
-@identities.claim(
-    "Forward and backward views agree: Σφδ^λ = Σzδ, and those of the corrections",
-    "equal",
-    where="Propositions 6, 8 and 9",
-    expect=at_most(1e-9, because=ROUNDING),
-)
+@identities.claim("Forward and backward views agree: Σφδ^λ = Σzδ, and those of the corrections")
+@stated("equal", "Propositions 6, 8 and 9")
+@at_most(1e-9, because=ROUNDING)
 def views_agree(run: Run) -> float:
     log, gamma, lam = short_log(run.seed, 200), 0.95, 0.6
     theta = np.random.default_rng(run.seed).normal(size=log.n_features)
@@ -637,12 +588,9 @@ def views_agree(run: Run) -> float:
     return max(first, second, relative(total, g.T @ ahead))  # Proposition 9
 
 
-@identities.claim(
-    "With λ = 1, TDC and gBRM are TD step by step",
-    "equal",
-    where="Section 4",
-    expect=at_most(1e-10, because=ROUNDING),
-)
+@identities.claim("With λ = 1, TDC and gBRM are TD step by step")
+@stated("equal", "Section 4")
+@at_most(1e-10, because=ROUNDING)
 def gradients_coincide_at_one(run: Run) -> float:
     log, gaps = short_log(run.seed, 300), []
     settings: dict[str, Any] = {"learning_rate": 0.01, "off_policy": "standard"}
@@ -654,13 +602,9 @@ def gradients_coincide_at_one(run: Run) -> float:
     return max(gaps)
 
 
-@identities.claim(
-    "The value is the fixed point of T^λ for every λ, off-policy too",
-    "equal",
-    where="Section 2.2, Equation (3)",
-    expect=at_most(1e-10, because=ROUNDING),
-    method=MDP,
-)
+@identities.claim("The value is the fixed point of T^λ for every λ, off-policy too")
+@stated("equal", "Section 2.2, Equation (3)", method=MDP)
+@at_most(1e-10, because=ROUNDING)
 def value_is_fixed(run: Run) -> float:
     garnet, pi, pi0 = off_policy_pair(run.seed)
     value = garnet.value(pi)
@@ -711,24 +655,18 @@ def bound(run: Run, row: str) -> float:
     return 100 * failures / n
 
 
-@companion.claim(
-    "Example 1: the value is (0, 2) and the projected fixed point is θ = 1",
-    1.0,
-    where=f"{COMPANION}, Example 1",
-    expect=within(1e-12, 1.0, because=ROUNDING),
-)
+@companion.claim("Example 1: the value is (0, 2) and the projected fixed point is θ = 1")
+@stated(1.0, f"{COMPANION}, Example 1")
+@within(1e-12, 1.0, because=ROUNDING)
 def example_1(run: Run) -> float:
     mdp = rl.FiniteMDP([[0.5, 0.5]] * 2, [-0.8, 1.2], gamma=0.8, features=[[1.0], [1.0]])
     run.note(f"value {mdp.value().round(12).tolist()}")
     return float(rl.value_objectives(mdp).minimiser("mspbe")[0])
 
 
-@companion.claim(
-    "Seven states of the Boyan chain without discount: θ = (−12, 0)",
-    -12.0,
-    where=f"{COMPANION}, Figure 6",
-    expect=within(1e-10, -12.0, because=ROUNDING),
-)
+@companion.claim("Seven states of the Boyan chain without discount: θ = (−12, 0)")
+@stated(-12.0, f"{COMPANION}, Figure 6")
+@within(1e-10, -12.0, because=ROUNDING)
 def figure_6(run: Run) -> float:
     theta = rl.make_boyan(7, 2, gamma=1.0).objectives().minimiser("mspbe")
     run.note(f"θ = ({theta[0]:.10f}, {theta[1]:.10f})")
@@ -736,10 +674,9 @@ def figure_6(run: Run) -> float:
 
 
 @companion.claim(
-    "All products of the state's variables represent the value of the cart-pole exactly",
-    0.0,
-    where=f"{COMPANION}, Section 3.1.4",
+    "All products of the state's variables represent the value of the cart-pole exactly"
 )
+@stated(0.0, f"{COMPANION}, Section 3.1.4")
 def perfect_features_are_perfect(run: Run) -> float:
     worst = []
     for off_policy in (False, True):
@@ -748,13 +685,9 @@ def perfect_features_are_perfect(run: Run) -> float:
     return float(max(worst))
 
 
-@companion.claim(
-    "Four triangles represent the value of the Boyan chain with γ = 0.95 perfectly",
-    0.0,
-    where=f"{COMPANION}, Section 3.1.1",
-    expect=at_most(1e-9, because=ROUNDING),
-    method=FEATURES,
-)
+@companion.claim("Four triangles represent the value of the Boyan chain with γ = 0.95 perfectly")
+@stated(0.0, f"{COMPANION}, Section 3.1.1", method=FEATURES)
+@at_most(1e-9, because=ROUNDING)
 def triangles_are_perfect(run: Run) -> float:
     exact = rl.make_boyan().objectives()
     undiscounted = rl.make_boyan(gamma=1.0).objectives()
@@ -765,14 +698,9 @@ def triangles_are_perfect(run: Run) -> float:
     return float(np.sqrt(exact.mse(exact.minimiser("mse"))))
 
 
-@companion.claim(
-    "Normalised bumps and the constant have a total activation of 2 in every state",
-    2.0,
-    where=f"{COMPANION}, Section 3.1.8",
-    expect=within(1e-12, 2.0, because=ROUNDING),
-    seeds=SEEDS,
-    method=FEATURES,
-)
+@companion.claim("Normalised bumps and the constant have a total activation of 2 in every state")
+@stated(2.0, f"{COMPANION}, Section 3.1.8", method=FEATURES, seeds=SEEDS)
+@within(1e-12, 2.0, because=ROUNDING)
 def bumps_sum_to_two(run: Run) -> float:
     states = np.random.default_rng(run.seed).normal(size=(200, 4))
     total = np.abs(rl.RBFGridFeatures(4).fit_transform(states)).sum(axis=1)
@@ -788,14 +716,9 @@ def sparse_log(seed: int):
     return rl.td_statistics(X, X_next, log.r, 0.95)
 
 
-@companion.claim(
-    "LARS-TD and the linear complementarity problem have one solution",
-    "equal",
-    where=f"{COMPANION}, Section 2.3.2",
-    expect=at_most(1e-8, because=ROUNDING),
-    seeds=SEEDS,
-    method=LASSO,
-)
+@companion.claim("LARS-TD and the linear complementarity problem have one solution")
+@stated("equal", f"{COMPANION}, Section 2.3.2", method=LASSO, seeds=SEEDS)
+@at_most(1e-8, because=ROUNDING)
 def homotopy_is_complementarity(run: Run) -> float:
     A, b = sparse_log(run.seed)
     gaps = []
@@ -809,13 +732,9 @@ def homotopy_is_complementarity(run: Run) -> float:
     return max(gaps)
 
 
-@companion.claim(
-    "D-LSTD and LSTD-l1 are well defined where Lasso-TD is not: off-policy",
-    "solved",
-    where=f"{COMPANION}, Section 2.3.2",
-    expect=holds(because="both are convex programs whatever A is"),
-    method=LASSO,
-)
+@companion.claim("D-LSTD and LSTD-l1 are well defined where Lasso-TD is not: off-policy")
+@stated("solved", f"{COMPANION}, Section 2.3.2", method=LASSO)
+@holds(because="both are convex programs whatever A is")
 def convex_penalties_need_no_p_matrix(run: Run) -> float:
     A, b = np.array([[-1.0, 0.2], [0.1, 1.0]]), np.array([2.0, 0.5])
     with warnings.catch_warnings():

@@ -10,7 +10,7 @@ import numpy as np
 
 from octavo import data, plot, ranking
 from octavo.catalogue import Method, Paper, Trial
-from octavo.claims import NotMeasurable, Run, at_least, at_most, holds, within
+from octavo.claims import NotMeasurable, Run, at_least, at_most, holds, stated, within
 
 PAPER = Paper(
     key="online-ranking",
@@ -105,13 +105,9 @@ PAPER.not_measurable(
 )
 
 
-@PAPER.claim(
-    says="With two teams, full pairs, partial pairs and Plackett-Luce are one method",
-    where="Table 2 and Section 6.2",
-    published="equal",
-    expect=holds(because="an identity, exact up to rounding (1e-9)"),
-    seeds=SEEDS,
-)
+@PAPER.claim("With two teams, full pairs, partial pairs and Plackett-Luce are one method")
+@stated("equal", "Table 2 and Section 6.2", seeds=SEEDS)
+@holds(because="an identity, exact up to rounding (1e-9)")
 def two_teams_coincide(run: Run) -> float:
     games, _ = data.make_games(300, 30, team_size=3, draw_margin=1.0, random_state=run.seed)
     full, partial, luce = (
@@ -126,14 +122,9 @@ def two_teams_coincide(run: Run) -> float:
     return float(gap < 1e-9)
 
 
-@PAPER.claim(
-    says="With two teams, Thurstone-Mosteller (γ = 1) is TrueSkill's exact posterior",
-    where="Section 4.2",
-    published="equal",
-    kind="theorem",
-    expect=at_most(1e-6, because="accuracy of the quadrature it is compared with"),
-    seeds=SEEDS,
-)
+@PAPER.claim("With two teams, Thurstone-Mosteller (γ = 1) is TrueSkill's exact posterior")
+@stated("equal", "Section 4.2", kind="theorem", seeds=SEEDS)
+@at_most(1e-6, because="accuracy of the quadrature it is compared with")
 def two_teams_exact(run: Run) -> float:
     from scipy.integrate import quad
     from scipy.special import ndtr
@@ -209,20 +200,16 @@ def difference(run: Run, name: str) -> float:
 
 
 @league.claim(
-    "Pairs within two places of each other are harder to predict: 35.44 % against 30.59 %",
-    4.85,
-    where="Table 4",
+    "Pairs within two places of each other are harder to predict: 35.44 % against 30.59 %"
 )
+@stated(4.85, "Table 4")
 def close_pairs_are_harder(run: Run) -> float:
     seen = trace(run.seed, run.full, "bradley_terry", "full", "sigma_over_c")
     return 100 * float(seen.wrong[seen.rank_gap <= 2].mean() - seen.error)
 
 
-@league.claim(
-    "Players with at most five past games are harder to predict: 38.74 % against 30.59 %",
-    8.15,
-    where="Table 5(a)",
-)
+@league.claim("Players with at most five past games are harder to predict: 38.74 % against 30.59 %")
+@stated(8.15, "Table 5(a)")
 def newcomers_are_harder(run: Run) -> float:
     seen = trace(run.seed, run.full, "bradley_terry", "full", "sigma_over_c")
     return 100 * float(seen.wrong[seen.past_games <= 5].mean() - seen.error)
@@ -231,10 +218,9 @@ def newcomers_are_harder(run: Run) -> float:
 @league.claim(
     "Head to head, single-game Glicko predicts a little worse than Bradley-Terry: 33.88 % against "
     "32.53 %",
-    1.35,
-    where="Table 2 and Section 6.2",
     stand_in="simulated one-on-one league with the paper's 6,227 games and 1,672 players",
 )
+@stated(1.35, "Table 2 and Section 6.2")
 def glicko_is_a_little_worse(run: Run) -> float:
     games, _ = data.make_games(6_227, 1_672, random_state=run.seed)
     glicko = ranking.OnlineRanker("glicko", mu=1500, sigma=350).prequential_error(games)[0]
@@ -243,13 +229,10 @@ def glicko_is_a_little_worse(run: Run) -> float:
 
 @league.claim(
     "TrueSkill takes ten times as long (13 s against 1.2 s)",
-    10.8,
-    where="Section 6.1",
-    unit="times",
-    kind="speed",
     stand_in="the package trueskill and 200 simulated free-for-alls in place of F# code and Halo 2",
-    expect=at_least(10.8, because="the ratio published; both are timed in one run, best of three"),
 )
+@stated(10.8, "Section 6.1", unit="times", kind="speed")
+@at_least(10.8, because="the ratio published; both are timed in one run, best of three")
 def faster_than_trueskill(run: Run) -> float:
     try:
         import trueskill

@@ -10,7 +10,7 @@ import numpy as np
 
 from octavo import data, online, plot
 from octavo.catalogue import Method, Paper
-from octavo.claims import NotMeasurable, Run, at_least, at_most, within
+from octavo.claims import NotMeasurable, Run, at_least, at_most, stated, within
 
 PAPER = Paper(
     key="perturbed-leader",
@@ -157,12 +157,10 @@ def losing_players() -> list[Any]:
 
 
 @theorems.claim(
-    "Against the adversary every strategy has a normalised regret of at least (1 - ε)/2",
-    "excess ≥ 0",
-    where="Proposition 1",
-    seeds=(0,),
-    expect=at_least(0.0, because="a proposition; the least excess over six strategies"),
+    "Against the adversary every strategy has a normalised regret of at least (1 - ε)/2"
 )
+@stated("excess ≥ 0", "Proposition 1", seeds=(0,))
+@at_least(0.0, because="a proposition; the least excess over six strategies")
 def proposition_1(run: Run) -> float:
     games = [
         (eps, online.adversary_prop1(player, eps, 80))
@@ -173,21 +171,18 @@ def proposition_1(run: Run) -> float:
 
 
 @theorems.claim(
-    "In the game in which no algorithm is optimal fluc(t) does not vanish: it is 1 - ε or more",
-    "excess ≥ 0",
-    where="Proposition 1 and the sentence before it",
-    seeds=(0,),
-    expect=at_least(0.0, because="the least excess over 1 - ε of any round"),
+    "In the game in which no algorithm is optimal fluc(t) does not vanish: it is 1 - ε or more"
 )
+@stated("excess ≥ 0", "Proposition 1 and the sentence before it", seeds=(0,))
+@at_least(0.0, because="the least excess over 1 - ε of any round")
 def fluctuation_of_the_adversary(run: Run) -> float:
     return float(online.adversary_prop1(online.PROT(), 0.1, 100).fluctuation.min() - 0.9)
 
 
 @theorems.claim(
-    "For |s| ≤ t^α and γ = t^-δ the regret is at most 2 √(K (1 + ln N)) T^(1 - δ/2 + α)",
-    "regret / bound ≤ 1",
-    where="Corollary 8, Eq. (43)",
+    "For |s| ≤ t^α and γ = t^-δ the regret is at most 2 √(K (1 + ln N)) T^(1 - δ/2 + α)"
 )
+@stated("regret / bound ≤ 1", "Corollary 8, Eq. (43)")
 def corollary_8(run: Run) -> float:
     growth, delta, n_rounds = 0.1, 0.9, 128_000 if run.full else 32_000
     power = 1 - delta / 2 + growth
@@ -203,11 +198,8 @@ def corollary_8(run: Run) -> float:
     return float(trace.regret_[-1] / (2 * math.sqrt(k * (1 + math.log(3))) * n_rounds**power))
 
 
-@theorems.claim(
-    "For losses in [0, 1] the regret is at most 4 √((2 + ε)(1 + ln N) T)",
-    "regret / bound ≤ 1",
-    where="Section 4",
-)
+@theorems.claim("For losses in [0, 1] the regret is at most 4 √((2 + ε)(1 + ln N) T)")
+@stated("regret / bound ≤ 1", "Section 4")
 def bounded_losses(run: Run) -> float:
     rng = np.random.default_rng(run.seed)
     n_rounds = 20_000 if run.full else 3_000
@@ -232,12 +224,9 @@ def uniform_share(losses: np.ndarray) -> float:
     return float(own / np.abs(losses).max(axis=1).sum())
 
 
-@theorems.claim(
-    "PROT is consistent in the mean: the expected regret vanishes beside the volume",
-    "→ 0",
-    where="Theorem 2, Eq. (11)",
-    expect=at_most(0.5, because="regret / volume after 64 times as many rounds, over before"),
-)
+@theorems.claim("PROT is consistent in the mean: the expected regret vanishes beside the volume")
+@stated("→ 0", "Theorem 2, Eq. (11)")
+@at_most(0.5, because="regret / volume after 64 times as many rounds, over before")
 def consistent_in_the_mean(run: Run) -> float:
     n_rounds = 128_000 if run.full else 32_000
     losses = drifting_game(run.seed, n_rounds)
@@ -246,12 +235,9 @@ def consistent_in_the_mean(run: Run) -> float:
     return float(trace.normalized_regret_[-1] / trace.normalized_regret_[n_rounds // 64])
 
 
-@theorems.claim(
-    "With Σ γ² finite, random play is consistent with probability one",
-    "→ 0",
-    where="Theorem 5",
-    expect=at_most(0.05, because="regret / volume of one random game a seed, after all rounds"),
-)
+@theorems.claim("With Σ γ² finite, random play is consistent with probability one")
+@stated("→ 0", "Theorem 5")
+@at_most(0.05, because="regret / volume of one random game a seed, after all rounds")
 def hannan_consistent(run: Run) -> float:
     n_rounds = 128_000 if run.full else 32_000
     player = online.PROT("(t+10)**-0.6", a=20.0, v0=50.0, derandomize=False, random_state=run.seed)
@@ -262,11 +248,9 @@ def hannan_consistent(run: Run) -> float:
 
 
 @theorems.claim(
-    "Kalai and Vempala: the expected loss is at most (1 + ε) L* + log N / ε for 0 < ε < 1",
-    "loss / bound ≤ 1",
-    where="Section 1, quoted",
-    seeds=(0,),
+    "Kalai and Vempala: the expected loss is at most (1 + ε) L* + log N / ε for 0 < ε < 1"
 )
+@stated("loss / bound ≤ 1", "Section 1, quoted", seeds=(0,))
 def quoted_bound(run: Run) -> float:
     trace = online.FollowPerturbedLeader(0.9).run(np.tile([0.0, 1.0], (500, 1)))
     loss = float(trace.cumulative_loss_[-1])
@@ -277,11 +261,8 @@ def quoted_bound(run: Run) -> float:
     return loss / (math.log2(2) / 0.9)
 
 
-@theorems.claim(
-    "Hutter and Poland: with a variable rate the regret is at most 2 √(2 T ln N)",
-    "regret / bound ≤ 1",
-    where="Section 1, quoted",
-)
+@theorems.claim("Hutter and Poland: with a variable rate the regret is at most 2 √(2 T ln N)")
+@stated("regret / bound ≤ 1", "Section 1, quoted")
 def adaptive_leader(run: Run) -> float:
     rng = np.random.default_rng(run.seed)
     worst = 0.0
@@ -291,12 +272,9 @@ def adaptive_leader(run: Run) -> float:
     return worst
 
 
-@theorems.claim(
-    "The first expert's income is 2C ((S_T - S_0)² - Σ (ΔS)²)",
-    1,
-    where="Section 5, after Eq. (47)",
-    expect=within(1e-9, because="an identity: income over the printed formula"),
-)
+@theorems.claim("The first expert's income is 2C ((S_T - S_0)² - Σ (ΔS)²)")
+@stated(1, "Section 5, after Eq. (47)")
+@within(1e-9, because="an identity: income over the printed formula")
 def income_of_the_first_expert(run: Run) -> float:
     game = online.zero_sum_experts(data.fbm(400, 0.8, run.seed))
     run.note("by Eq. (45) it is C times that difference, half of what is printed")

@@ -10,7 +10,7 @@ import numpy as np
 
 from octavo import data, linear, plot
 from octavo.catalogue import Method, Paper
-from octavo.claims import Run, at_least, at_most, holds, within
+from octavo.claims import Run, at_least, at_most, holds, stated, within
 
 PAPER = Paper(
     key="private-erm",
@@ -226,10 +226,9 @@ def adult_objective_wins(run: Run, row: str) -> float:
 
 
 @census.claim(
-    "On Adult, the Huber SVM under objective perturbation errs less than logistic regression",
-    0.0115,
-    where="Table 1: 0.2161 against 0.2046",
+    "On Adult, the Huber SVM under objective perturbation errs less than logistic regression"
 )
+@stated(0.0115, "Table 1: 0.2161 against 0.2046")
 def adult_huber_wins(run: Run) -> float:
     losses = ("logistic", "huber")
     logistic, huber = (adult_error(run.seed, run.full, loss, "objective", -2.5) for loss in losses)
@@ -262,12 +261,10 @@ def error_falls_with_epsilon(run: Run, row: str) -> float:
 
 
 @census.claim(
-    "Logistic regression with objective perturbation errs in 0.8248 when Λ is 10^-4 or less",
-    0.8248,
-    where="Table 1, first three columns",
-    kind="figure",
-    expect=within(0.05, because="far more than sampling; the entry repeats in 3 columns"),
+    "Logistic regression with objective perturbation errs in 0.8248 when Λ is 10^-4 or less"
 )
+@stated(0.8248, "Table 1, first three columns", kind="figure")
+@within(0.05, because="far more than sampling; the entry repeats in 3 columns")
 def adult_small_penalties(run: Run) -> float:
     run.note(
         "below Λ = 2.2e-4 the added penalty Δ makes all columns one model; 0.8248 looks like a "
@@ -276,15 +273,9 @@ def adult_small_penalties(run: Run) -> float:
     return float(errors(adult_fold(run.seed), "logistic", "objective", 1e-4, 0.1, 2).mean())
 
 
-@census.claim(
-    "Always answering 'no' errs in about 0.25 of Adult",
-    0.25,
-    where="Section 7",
-    kind="figure",
-    seeds=(0,),
-    random=False,
-    expect=within(0.005, because="the paper says 'about 0.25'"),
-)
+@census.claim("Always answering 'no' errs in about 0.25 of Adult")
+@stated(0.25, "Section 7", kind="figure", seeds=(0,), random=False)
+@within(0.005, because="the paper says 'about 0.25'")
 def adult_constant(run: Run) -> float:
     return float((adult_records()[1] > 0).mean())
 
@@ -352,10 +343,8 @@ network = PAPER.section(seeds=SEEDS, kind="ordering", stand_in=STAND_IN, expect=
 @network.claim(
     "On network connections too, objective perturbation errs less than output perturbation, each "
     "at its best penalty (logistic, ε = 0.1)",
-    0.0191,
-    where="Table 2: 0.0304 against 0.0113",
-    full_seeds=tuple(range(6)),
 )
+@stated(0.0191, "Table 2: 0.0304 against 0.0113", full_seeds=tuple(range(6)))
 def connections_objective_wins(run: Run) -> float:
     if not run.full:
         run.note("7,000 rows with ε = 1 for 70,000 with ε = 0.1")
@@ -398,11 +387,9 @@ def learning_curve(seed: int, full: bool, method: str, part: int) -> float:
 @network.claim(
     "Tuned privately, output perturbation errs less with 120,000 records a candidate than with "
     "60,000 (ε = 0.05)",
-    "falls",
-    where="Figures 4 and 5, Section 7.3",
-    method="PrivateModelSelector",
     full_seeds=tuple(range(12)),
 )
+@stated("falls", "Figures 4 and 5, Section 7.3", method="PrivateModelSelector")
 def error_falls_with_records(run: Run) -> float:
     if not run.full:
         run.note("a tenth of the records with ten times ε")
@@ -412,11 +399,9 @@ def error_falls_with_records(run: Run) -> float:
 
 @network.claim(
     "Tuned privately, objective perturbation errs less than output perturbation",
-    "in all cases",
-    where="Figures 4 and 5, Section 7.3",
-    method="PrivateModelSelector",
     full_seeds=tuple(range(12)),
 )
+@stated("in all cases", "Figures 4 and 5, Section 7.3", method="PrivateModelSelector")
 def objective_wins_after_tuning(run: Run) -> float:
     if not run.full:
         run.note("a tenth of the records with ten times ε")
@@ -446,7 +431,8 @@ def opposite_records(n: int) -> tuple[Any, Any]:
     return (one * sign[:, None], sign), (neighbour * sign[:, None], sign)
 
 
-@theory.claim("Algorithm 2 is ε-differentially private", 1.0, where="Theorem 9 and Corollary 13")
+@theory.claim("Algorithm 2 is ε-differentially private")
+@stated(1.0, "Theorem 9 and Corollary 13")
 def objective_perturbation_is_private(run: Run) -> float:
     largest, count = 0.0, 0
     settings = [(0.1, 100, 1e-4), (1.0, 1000, 1e-2), (4.0, 28_801, 1e-4)]
@@ -464,12 +450,11 @@ def objective_perturbation_is_private(run: Run) -> float:
 
 @theory.claim(
     "The algorithm requires a slack of log(1 + 2c/(nΛ) + c²/(nΛ)²) in the privacy parameter",
-    1.0,
-    where="Section 3.2, where the proof needs it; that nothing less will do is not said",
     kind="own",
     random=False,
-    expect=at_least(0.999, because="a slack that is needed is used up by some neighbours"),
 )
+@stated(1.0, "Section 3.2, where the proof needs it; that nothing less will do is not said")
+@at_least(0.999, because="a slack that is needed is used up by some neighbours")
 def slack_is_needed(run: Run) -> float:
     run.note(
         "the two Jacobians are rank-one updates of one matrix, so that 1 + c/(nΛ) is enough; with "
@@ -484,13 +469,9 @@ def slack_is_needed(run: Run) -> float:
     return losses["paper"]
 
 
-@lemmas.claim(
-    "Replacing one record moves the minimiser by at most 2/(nΛ)",
-    1.0,
-    where="Corollary 8",
-    seeds=(0,),
-    expect=at_most(1.0 + 1e-9, because="a theorem; rounding"),
-)
+@lemmas.claim("Replacing one record moves the minimiser by at most 2/(nΛ)")
+@stated(1.0, "Corollary 8", seeds=(0,))
+@at_most(1.0 + 1e-9, because="a theorem; rounding")
 def sensitivity(run: Run) -> float:
     rng = np.random.default_rng(run.seed)
     none = linear.calibrate_perturbation("output", n_samples=1, alpha=1.0, epsilon=np.inf)
@@ -531,20 +512,14 @@ def excess_quantile(run: Run, method: str) -> float:
     return float(np.quantile(excess, 1 - delta) / bound)
 
 
-@lemmas.claim(
-    "Output perturbation: J exceeds its minimum by at most 2d²(c + Λ)log²(d/δ)/(Λnε)²",
-    1.0,
-    where="Lemma 16",
-)
+@lemmas.claim("Output perturbation: J exceeds its minimum by at most 2d²(c + Λ)log²(d/δ)/(Λnε)²")
+@stated(1.0, "Lemma 16")
 def output_excess(run: Run) -> float:
     return excess_quantile(run, "output")
 
 
-@lemmas.claim(
-    "Objective perturbation: J exceeds its minimum by at most 4d²log²(d/δ)/(Λn²ε'²)",
-    1.0,
-    where="Lemma 19",
-)
+@lemmas.claim("Objective perturbation: J exceeds its minimum by at most 4d²log²(d/δ)/(Λn²ε'²)")
+@stated(1.0, "Lemma 19")
 def objective_excess(run: Run) -> float:
     return excess_quantile(run, "objective")
 
@@ -552,10 +527,8 @@ def objective_excess(run: Run) -> float:
 @theory.claim(
     "Algorithm 3 with v = √(2/D) cos(ω·x + ψ) and the noise of Algorithm 2 for records of norm 1 "
     "is ε-differentially private",
-    1.0,
-    where="Algorithm 3 and Theorem 22",
-    method="PrivateKernelClassifier",
 )
+@stated(1.0, "Algorithm 3 and Theorem 22", method="PrivateKernelClassifier")
 def kernels_as_printed(run: Run) -> float:
     """Audit the printed algorithm with D = 1, where records in the unit ball reach v = ±√2."""
     weights, offset = linear.random_fourier_map("rbf", 100.0, 1, 1, random_state=run.seed)
@@ -587,14 +560,9 @@ def kernels_as_printed(run: Run) -> float:
     return losses[0] / epsilon
 
 
-@theory.claim(
-    "Choosing with probability ∝ exp(-εz/2) is ε-differentially private",
-    "holds",
-    where="Theorem 26, Eq. (30)",
-    method="PrivateModelSelector",
-    unit="",
-    expect=holds(because="every neighbour of every validation set of 4 records and 3 models"),
-)
+@theory.claim("Choosing with probability ∝ exp(-εz/2) is ε-differentially private")
+@stated("holds", "Theorem 26, Eq. (30)", unit="", method="PrivateModelSelector")
+@holds(because="every neighbour of every validation set of 4 records and 3 models")
 def selection_is_private(run: Run) -> float:
     import itertools
 
@@ -610,14 +578,9 @@ def selection_is_private(run: Run) -> float:
     return float(largest <= epsilon)
 
 
-@theory.claim(
-    "The model chosen makes at most 2 log(m/δ)/ε mistakes more than the best",
-    "with probability 1 - δ",
-    where="Theorem 27",
-    method="PrivateModelSelector",
-    unit="",
-    expect=holds(because="exact probabilities for 500 random lists of mistakes"),
-)
+@theory.claim("The model chosen makes at most 2 log(m/δ)/ε mistakes more than the best")
+@stated("with probability 1 - δ", "Theorem 27", unit="", method="PrivateModelSelector")
+@holds(because="exact probabilities for 500 random lists of mistakes")
 def selection_is_good(run: Run) -> float:
     rng = np.random.default_rng(run.seed)
     for _ in range(500):

@@ -11,7 +11,7 @@ import numpy as np
 
 from octavo import data, decomposition, plot
 from octavo.catalogue import Method, Paper
-from octavo.claims import Run, at_least, at_most, holds, within
+from octavo.claims import Run, at_least, at_most, holds, stated, within
 
 PAPER = Paper(
     key="robust-pca",
@@ -241,14 +241,11 @@ def table_4(run: Run, row: str) -> float:
 
 
 @PAPER.claim(
-    says="GMS errs least: by less than PCA, PCP, outlier pursuit and R1-PCA",
-    where="Table 4, noise-free rows",
-    published="6e-11 against 0.121 and more",
+    "GMS errs least: by less than PCA, PCP, outlier pursuit and R1-PCA",
     unit="of error, best rival less GMS",
-    kind="ordering",
-    expect=at_least(0.05, because="the least error of a rival in the table is 0.121"),
-    seeds=RUNS,
 )
+@stated("6e-11 against 0.121 and more", "Table 4, noise-free rows", kind="ordering", seeds=RUNS)
+@at_least(0.05, because="the least error of a rival in the table is 0.121")
 def beats_rivals(run: Run) -> float:
     margins = []
     for size in SIZES[: 4 if run.full else 2]:
@@ -265,15 +262,9 @@ def beats_rivals(run: Run) -> float:
     return min(margins)
 
 
-@PAPER.claim(
-    says="In most experiments Algorithm 2 takes fewer than 40 iterations",
-    where="Sections 4.4 and 6.6",
-    published="most",
-    unit="of the experiments",
-    expect=at_least(0.5, because="most is more than half"),
-    seeds=SEEDS,
-    full_seeds=RUNS,
-)
+@PAPER.claim("In most experiments Algorithm 2 takes fewer than 40 iterations")
+@stated("most", "Sections 4.4 and 6.6", unit="of the experiments", seeds=SEEDS, full_seeds=RUNS)
+@at_least(0.5, because="most is more than half")
 def iterations(run: Run) -> float:
     noisy = [(size, noise) for size in SIZES[:3] for noise in (0.0, 0.01, 0.1)]
     counts = [algorithm_2(drawn(z, run.seed, eta).X, z[3])[1] for z, eta in noisy]
@@ -281,14 +272,9 @@ def iterations(run: Run) -> float:
     return float(np.mean(np.array(counts) < 40))
 
 
-@PAPER.claim(
-    says="The iterations converge to the minimiser of the convex problem",
-    where="Theorem 11",
-    published="minimiser",
-    unit="of the objective",
-    expect=at_most(1e-8, because="the relative duality gap bounds the distance to every other Q"),
-    seeds=SEEDS,
-)
+@PAPER.claim("The iterations converge to the minimiser of the convex problem")
+@stated("minimiser", "Theorem 11", unit="of the objective", seeds=SEEDS)
+@at_most(1e-8, because="the relative duality gap bounds the distance to every other Q")
 def certified(run: Run) -> float:
     run.note("largest relative duality gap over three sizes; with noise no residual vanishes")
     models = [fit(drawn(z, run.seed, eta).X, z[3]) for z in SIZES[:3] for eta in (0.01, 0.1)]
@@ -348,13 +334,9 @@ def faster_than(run: Run, row: str) -> float:
     return taken["PCP" if row == "pcp" else "OP"] / taken["GMS"]
 
 
-@speed.claim(
-    "The running time is comparable to that of PCA",
-    1.6,
-    where="Section 6.6 and Table 4, (250, 250, 100, 10): 0.062 s against 0.039 s",
-    kind="speed",
-    expect=at_most(10.0, because="comparable: of the same order of magnitude"),
-)
+@speed.claim("The running time is comparable to that of PCA")
+@stated(1.6, "Section 6.6 and Table 4, (250, 250, 100, 10): 0.062 s against 0.039 s", kind="speed")
+@at_most(10.0, because="comparable: of the same order of magnitude")
 def comparable_to_pca(run: Run) -> float:
     taken = times((250, 250, 100, 10), run.seed)
     return taken["GMS"] / taken["PCA"]
@@ -407,22 +389,16 @@ def few_outliers(run: Run, row: str) -> float:
     return error(fit(sample.X, 20, **FEW_OPTIONS[row]).components_, sample)
 
 
-@demonstrations.claim(
-    "Reduced by PCA to 35 dimensions, GMS almost recovers the subspace",
-    0.23,
-    expect=at_most(0.46, because="twice the published error, of a single data set"),
-)
+@demonstrations.claim("Reduced by PCA to 35 dimensions, GMS almost recovers the subspace", 0.23)
+@at_most(0.46, because="twice the published error, of a single data set")
 def reduced_by_pca(run: Run) -> float:
     sample = drawn(FEW, run.seed)
     basis = top_directions(sample.X, 35)
     return error(fit(sample.X @ basis.T, 20).components_ @ basis, sample)
 
 
-@demonstrations.claim(
-    "With 100 outliers in 80 further dimensions GMS recovers the subspace",
-    2.1e-10,
-    where="Section 6.2, case (a): (100, 100, 100, 20)",
-)
+@demonstrations.claim("With 100 outliers in 80 further dimensions GMS recovers the subspace")
+@stated(2.1e-10, "Section 6.2, case (a): (100, 100, 100, 20)")
 def barely_enough_outliers(run: Run) -> float:
     sample = drawn((100, 100, 100, 20), run.seed)
     found, steps = algorithm_2(sample.X, 20)
@@ -436,11 +412,10 @@ def barely_enough_outliers(run: Run) -> float:
 
 
 @demonstrations.claim(
-    "The dimension is told by the largest gap of the logarithms of the eigenvalues",
-    "always",
-    where="Sections 6.3 and 6.6: in all synthetic experiments",
-    expect=holds(because="the dimension is right or not"),
+    "The dimension is told by the largest gap of the logarithms of the eigenvalues"
 )
+@stated("always", "Sections 6.3 and 6.6: in all synthetic experiments")
+@holds(because="the dimension is right or not")
 def dimension_is_told(run: Run) -> float:
     told = {
         (size, noise): fit(drawn(size, run.seed, noise).X).n_components_
@@ -453,24 +428,16 @@ def dimension_is_told(run: Run) -> float:
     return float(all(found == size[3] for (size, _), found in told.items()))
 
 
-@demonstrations.claim(
-    "GMS2 tells the dimension where there are few outliers",
-    20.0,
-    where="Section 6.3, case (b)",
-    kind="theorem",
-    expect=within(0.0, because="the dimension is right or not"),
-)
+@demonstrations.claim("GMS2 tells the dimension where there are few outliers")
+@stated(20.0, "Section 6.3, case (b)", kind="theorem")
+@within(0.0, because="the dimension is right or not")
 def dimension_with_few_outliers(run: Run) -> float:
     return float(fit(drawn(FEW, run.seed).X, variant="gms2", random_state=0).n_components_)
 
 
-@demonstrations.claim(
-    "The error is proportional to δ",
-    1.0,
-    where="Section 6.4, Figure 3",
-    unit="slope of the logarithms",
-    expect=within(0.1, because="the figure shows a straight line of slope one"),
-)
+@demonstrations.claim("The error is proportional to δ")
+@stated(1.0, "Section 6.4, Figure 3", unit="slope of the logarithms")
+@within(0.1, because="the figure shows a straight line of slope one")
 def error_by_delta(run: Run) -> float:
     sample = drawn((250, 250, 100, 10), run.seed)
     deltas = np.geomspace(1e-14, 1e-2, 13)
@@ -478,13 +445,9 @@ def error_by_delta(run: Run) -> float:
     return float(np.polyfit(np.log(deltas), np.log(errors), 1)[0])
 
 
-@demonstrations.claim(
-    "The error grows like the root of the noise",
-    0.5,
-    where="Section 6.6",
-    unit="slope of the logarithms",
-    expect=within(0.15, because="an order of growth; the table's own four slopes are 0.39 to 0.84"),
-)
+@demonstrations.claim("The error grows like the root of the noise")
+@stated(0.5, "Section 6.6", unit="slope of the logarithms")
+@within(0.15, because="an order of growth; the table's own four slopes are 0.39 to 0.84")
 def error_by_noise(run: Run) -> float:
     run.note("mean of the slopes from η = 0.01 to 0.1 over the four sizes of Table 4")
     slopes = []
@@ -573,13 +536,9 @@ def angle_below_pca(run: Run, row: str) -> float:
 theory = PAPER.section(kind="theorem", seeds=SEEDS)
 
 
-@theory.claim(
-    "Above the ratio of Eq. (15) the conditions for exact recovery hold",
-    "with overwhelming probability",
-    where="Theorem 4 with Lemma 3",
-    expect=holds(because="the conditions hold or not; the probability tends to one"),
-    full_seeds=RUNS,
-)
+@theory.claim("Above the ratio of Eq. (15) the conditions for exact recovery hold")
+@stated("with overwhelming probability", "Theorem 4 with Lemma 3", full_seeds=RUNS)
+@holds(because="the conditions hold or not; the probability tends to one")
 def enough_inliers(run: Run) -> float:
     d, D, n_outliers = 4, 20, 400
     ratio = decomposition.required_inlier_ratio(d, D)
@@ -592,12 +551,9 @@ def enough_inliers(run: Run) -> float:
     return float(bool(told.exact_recovery))
 
 
-@theory.claim(
-    "Conditions (6) and (7) hold above the ratio of Eq. (17)",
-    "with overwhelming probability",
-    where="Theorem 5, as printed",
-    expect=holds(because="the conditions hold or not"),
-)
+@theory.claim("Conditions (6) and (7) hold above the ratio of Eq. (17)")
+@stated("with overwhelming probability", "Theorem 5, as printed")
+@holds(because="the conditions hold or not")
 def printed_ratio(run: Run) -> float:
     d, D = 3, 10
     mean, slack = np.sqrt(2 / np.pi), 1 / 4 + 1 / 10
@@ -617,13 +573,9 @@ def printed_ratio(run: Run) -> float:
     return float(told.holds_6 is True and told.holds_7 is not False)
 
 
-@theory.claim(
-    "Above a ratio of d / (D - d), Tyler's estimator recovers the subspace exactly",
-    "exact",
-    where="Section 3.1.1 and Table 1, of Zhang (2012)",
-    expect=at_most(1e-6, because="the estimate is singular up to the root of rounding"),
-    method="tyler_shape",
-)
+@theory.claim("Above a ratio of d / (D - d), Tyler's estimator recovers the subspace exactly")
+@stated("exact", "Section 3.1.1 and Table 1, of Zhang (2012)", method="tyler_shape")
+@at_most(1e-6, because="the estimate is singular up to the root of rounding")
 def tyler_recovers(run: Run) -> float:
     d, D, n_outliers = 3, 10, 100
     n_inliers = int(1.5 * decomposition.required_inlier_ratio(d, D, bound="tyler") * n_outliers)
@@ -635,13 +587,9 @@ def tyler_recovers(run: Run) -> float:
     return error(np.linalg.eigh(scatter)[1][:, -d:].T, sample)
 
 
-@theory.claim(
-    "The common M-estimator cannot recover the subspace",
-    0.102,
-    where="Theorem 9; Table 4, (125, 125, 10, 5): 0.102",
-    expect=at_least(1e-3, because="clearly above rounding"),
-    method="tyler_shape",
-)
+@theory.claim("The common M-estimator cannot recover the subspace")
+@stated(0.102, "Theorem 9; Table 4, (125, 125, 10, 5): 0.102", method="tyler_shape")
+@at_least(1e-3, because="clearly above rounding")
 def maronna_does_not_recover(run: Run) -> float:
     sample = drawn((125, 125, 10, 5), run.seed)
     scatter = decomposition.maronna_scatter(sample.X).scatter
@@ -670,14 +618,9 @@ FILM = "a simulated film of a square that crosses a still scene, 24 by 32; the v
 videos = PAPER.section(seeds=SEEDS, stand_in=FILM)
 
 
-@videos.claim(
-    "The background of a video takes a thirteenth of the time of PCP",
-    13.3,
-    where="Section 6.8: 91.2 s against 1209.4 s",
-    unit="times",
-    kind="speed",
-    expect=at_least(13.3, because="the ratio published; both are timed in one run"),
-)
+@videos.claim("The background of a video takes a thirteenth of the time of PCP")
+@stated(13.3, "Section 6.8: 91.2 s against 1209.4 s", unit="times", kind="speed")
+@at_least(13.3, because="the ratio published; both are timed in one run")
 def video_background(run: Run) -> float:
     frames, _, _ = film(run.seed, 600 if run.full else 120)
     start = time.process_time()
@@ -697,12 +640,10 @@ def still_background(frames, **options):
 
 @videos.claim(
     "Where the light is switched on and off, GMS detects what moves better than PCP does",
-    "better",
-    where="Section 6.8, Figure 6, left",
-    unit="of area under the ROC curve, GMS less PCP",
     kind="ordering",
-    expect=at_least(0.0, because="better at all"),
 )
+@stated("better", "Section 6.8, Figure 6, left", unit="of area under the ROC curve, GMS less PCP")
+@at_least(0.0, because="better at all")
 def switched_light(run: Run) -> float:
     from sklearn.metrics import roc_auc_score
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from octavo import plot, rl
 from octavo.catalogue import Method, Paper
-from octavo.claims import NotMeasurable, Run, at_least, at_most, holds, within
+from octavo.claims import NotMeasurable, Run, at_least, at_most, holds, stated, within
 
 LSTD, TDC, BRM, GPTD = "LSTD", "TDC", "BRM", "GPTD"
 
@@ -369,14 +369,9 @@ def lstd_is_best_or_tied(run: Run, row: str) -> float:
     return ours / found[best]
 
 
-@orders.claim(
-    "Boyan chain: LSTD ends with a root mean squared error of 0.10",
-    0.10,
-    where="Table 7, task 1",
-    kind="figure",
-    unit="",
-    expect=within(0.05, because="two decimals, and trials of a hundred episodes spread"),
-)
+@orders.claim("Boyan chain: LSTD ends with a root mean squared error of 0.10")
+@stated(0.10, "Table 7, task 1", unit="", kind="figure")
+@within(0.05, because="two decimals, and trials of a hundred episodes spread")
 def boyan_error_of_lstd(run: Run) -> float:
     return final(run, 1, "LSTD-TO")["LSTD-TO"]
 
@@ -447,13 +442,8 @@ def double_samples_slow(run: Run, row: str) -> float:
     return found[f"{name}-DS"] / found[name]
 
 
-@orders.claim(
-    "Traces reduce the bias of BRM more than double samples do",
-    "more",
-    where="Figure 20: cart-pole, imperfect features",
-    stand_in=CART,
-    method=BRM,
-)
+@orders.claim("Traces reduce the bias of BRM more than double samples do")
+@stated("more", "Figure 20: cart-pole, imperfect features", method=BRM, stand_in=CART)
 def traces_beat_double_samples(run: Run) -> float:
     log, exact = log_of(5, run.seed, run.full), objectives(5, run.full)
     gamma = problem(5, run.full).gamma
@@ -468,11 +458,8 @@ def traces_beat_double_samples(run: Run) -> float:
 @orders.claim(
     "A 30-link pendulum with its 1,831 perfect features: in the processor time that LSTD takes for "
     "7,000 transitions, TDC does not come as near, however often it sweeps them",
-    "LSTD is faster",
-    where="Figure 27b and Message 9",
-    kind="speed",
-    stand_in=LINKS,
 )
+@stated("LSTD is faster", "Figure 27b and Message 9", kind="speed", stand_in=LINKS)
 def least_squares_win_on_the_clock(run: Run) -> float:
     links = 30 if run.full else 10
     system = rl.make_n_link_pendulum(links).system
@@ -511,25 +498,17 @@ def error_of_traces(run: Run, number: int, lam: float) -> float:
     return math.sqrt(task.objectives().mse(model.coef_))
 
 
-@orders.claim(
-    "Imperfect features: LSTD(λ) with traces has a smaller error than LSTD(0)",
-    "smaller",
-    where="Figure 18a and Message 3",
-    stand_in=CART,
-    expect=at_most(1.0, because="on the claimed side at all"),
-)
+@orders.claim("Imperfect features: LSTD(λ) with traces has a smaller error than LSTD(0)")
+@stated("smaller", "Figure 18a and Message 3", stand_in=CART)
+@at_most(1.0, because="on the claimed side at all")
 def traces_reduce_the_bias(run: Run) -> float:
     best = min(error_of_traces(run, 5, lam) for lam in (0.3, 0.6, 0.9))
     run.note("best of λ = 0.3, 0.6, 0.9 against λ = 0, ratio of root mean squared errors")
     return best / error_of_traces(run, 5, 0.0)
 
 
-@orders.claim(
-    "Large stochasticity: traces are of no use to LSTD",
-    "no gain",
-    where="Figure 18c: the random MDP",
-    full_seeds=tuple(range(20)),
-)
+@orders.claim("Large stochasticity: traces are of no use to LSTD")
+@stated("no gain", "Figure 18c: the random MDP", full_seeds=tuple(range(20)))
 def traces_add_variance(run: Run) -> float:
     run.note("λ = 0.9 against λ = 0, ratio of root mean squared errors")
     return error_of_traces(run, 3, 0.9) / error_of_traces(run, 3, 0.0)
@@ -560,15 +539,9 @@ def tdc_is_the_best_gradient_method(run: Run, row: str) -> float:
     return 1 - found.pop("TDC") / min(found.values())
 
 
-@orders.claim(
-    "Baird's star: TD diverges whatever its step size",
-    10.0,
-    where="Table 6, task 2: above 10¹⁰, and Figure 23d",
-    kind="figure",
-    unit="powers of ten",
-    expect=at_least(10.0, because="the figure published, reached however small the step"),
-    method=TDC,
-)
+@orders.claim("Baird's star: TD diverges whatever its step size", method=TDC)
+@stated(10.0, "Table 6, task 2: above 10¹⁰, and Figure 23d", unit="powers of ten", kind="figure")
+@at_least(10.0, because="the figure published, reached however small the step")
 def td_diverges_on_the_star(run: Run) -> float:
     star = problem(2, run.full)
     log = star.sample(500_000, random_state=run.seed)
@@ -583,37 +556,25 @@ def td_diverges_on_the_star(run: Run) -> float:
     return math.log10(smallest)
 
 
-@orders.claim(
-    "Baird's star: TDC does not diverge",
-    "converges",
-    where="Table 6, task 2",
-    unit="powers of ten",
-    expect=at_most(0.0, because="the error at the start, which a convergent method keeps below"),
-    method=TDC,
-)
+@orders.claim("Baird's star: TDC does not diverge")
+@stated("converges", "Table 6, task 2", unit="powers of ten", method=TDC)
+@at_most(0.0, because="the error at the start, which a convergent method keeps below")
 def tdc_survives_the_star(run: Run) -> float:
     star = problem(2, run.full)
     error = star.objectives().mspbe
     return math.log10(curve("TDC", 2, run.seed, run.full)[1][-1] / math.sqrt(error(star.theta0)))
 
 
-@orders.claim(
-    "Random MDP: GTD minimises the MSPBE more slowly than TDC",
-    1.53,
-    where="Table 6, task 3: 39.58 against 25.90",
-    method=TDC,
-)
+@orders.claim("Random MDP: GTD minimises the MSPBE more slowly than TDC")
+@stated(1.53, "Table 6, task 3: 39.58 against 25.90", method=TDC)
 def gtd_is_slower(run: Run) -> float:
     found = averages(run, 3, "GTD", "TDC")
     return found["GTD"] / found["TDC"]
 
 
-@orders.claim(
-    "Without normalised features gradient methods fail: TDC ends with a larger error",
-    "larger",
-    where="Figure 22 and Message 4: cart-pole, imperfect features",
-    stand_in=CART,
-    method=TDC,
+@orders.claim("Without normalised features gradient methods fail: TDC ends with a larger error")
+@stated(
+    "larger", "Figure 22 and Message 4: cart-pole, imperfect features", method=TDC, stand_in=CART
 )
 def normalisation_matters_to_gradients(run: Run) -> float:
     raw = rl.make_cart_pole("imperfect", normalize=False)
@@ -645,12 +606,9 @@ def boyan_fixpoint_of(run: Run, row: str) -> float:
 @PAPER.section(seeds=(0,), stand_in=f"{CART}; {LINKS}").claim(
     "The fixed point of the MSPBE has a lower error than that of the MSBE in the continuous tasks "
     "with imperfect features",
-    "holds",
-    where="Table 5, tasks 5, 6, 11 and 12",
-    kind="ordering",
-    expect=holds(because="a comparison of exact minimisers"),
-    method=BRM,
 )
+@stated("holds", "Table 5, tasks 5, 6, 11 and 12", kind="ordering", method=BRM)
+@holds(because="a comparison of exact minimisers")
 def mspbe_is_less_biased(run: Run) -> float:
     better = []
     for number in (5, 6, 11, 12):
@@ -677,11 +635,8 @@ def episodes(seed: int) -> Any:
     return rl.Transitions.from_trajectories(features, [rng.normal(size=n) for n in lengths])
 
 
-@gaussian.claim(
-    "The mean of GPTD is a regularised Monte-Carlo estimate",
-    "equal",
-    where="Section 2.2.3 and Appendix B",
-)
+@gaussian.claim("The mean of GPTD is a regularised Monte-Carlo estimate")
+@stated("equal", "Section 2.2.3 and Appendix B")
 def gptd_is_monte_carlo(run: Run) -> float:
     batch = episodes(run.seed)
     returns, total = np.empty(len(batch)), 0.0
@@ -692,7 +647,8 @@ def gptd_is_monte_carlo(run: Run) -> float:
     return float(np.abs(rl.GPTD(0.9).fit(batch).coef_ - ridge).max())
 
 
-@gaussian.claim("KTD without drift and GPTD are one algorithm", "equal", where="Section 2.2.3")
+@gaussian.claim("KTD without drift and GPTD are one algorithm")
+@stated("equal", "Section 2.2.3")
 def ktd_is_gptd(run: Run) -> float:
     batch = episodes(run.seed)
     one, other = rl.KTD(0.9).fit(batch), rl.GPTD(0.9).fit(batch)

@@ -11,7 +11,7 @@ import numpy as np
 
 from octavo import data, linear, plot
 from octavo.catalogue import Method, Paper, Trial
-from octavo.claims import NotMeasurable, Run, at_least, at_most
+from octavo.claims import NotMeasurable, Run, at_least, at_most, stated
 
 PAPER = Paper(
     key="terascale-linear",
@@ -136,15 +136,9 @@ def iterations_to(problem, run: Run, online: int, gap: float = 1e-4) -> int:
 # --- the optimum ---------------------------------------------------------------------------------
 
 
-@sites.claim(
-    "The hybrid always converges to the optimum, on any number of nodes",
-    "equal",
-    where="Section 4.1",
-    kind="theorem",
-    unit="",
-    stand_in="",
-    expect=at_most(1e-6, because="relative difference of objectives; both solvers are run tighter"),
-)
+@sites.claim("The hybrid always converges to the optimum, on any number of nodes")
+@stated("equal", "Section 4.1", unit="", kind="theorem", stand_in="")
+@at_most(1e-6, because="relative difference of objectives; both solvers are run tighter")
 def converges_for_any_sharding(run: Run) -> float:
     from sklearn.linear_model import LogisticRegression
 
@@ -176,11 +170,8 @@ PAPER.not_measurable(
 )
 
 
-@clicks.claim(
-    "Training on 1 % of the clicks costs precision on a later day",
-    3.51,
-    where="Table 1: auPRC 45.05 against 48.56",
-)
+@clicks.claim("Training on 1 % of the clicks costs precision on a later day")
+@stated(3.51, "Table 1: auPRC 45.05 against 48.56")
 def subsampling_costs_precision(run: Run) -> float:
     X, y, later, y_later = ads(run.seed, run.full)
     scores = []
@@ -192,7 +183,8 @@ def subsampling_costs_precision(run: Run) -> float:
     return scores[1] - scores[0]
 
 
-@clicks.claim("10 % of the clicks lie in between", 1.03, where="Table 1: auPRC 47.53 against 48.56")
+@clicks.claim("10 % of the clicks lie in between")
+@stated(1.03, "Table 1: auPRC 47.53 against 48.56")
 def a_tenth_costs_precision(run: Run) -> float:
     X, y, later, y_later = ads(run.seed, run.full)
     n = len(y) // 10
@@ -220,24 +212,17 @@ def warm_start_saves_iterations_on(run: Run, row: str) -> float:
     return iterations_to(problem, run, 0) - iterations_to(problem, run, 1)
 
 
-@clicks.claim(
-    "L-BFGS after one online pass starts nearer to the optimum than from zero",
-    "nearer",
-    where="Figure 3",
-    unit="of the gap left",
-    expect=at_most(0.5, because="an order of magnitude in the figure; half is asked for"),
-)
+@clicks.claim("L-BFGS after one online pass starts nearer to the optimum than from zero")
+@stated("nearer", "Figure 3", unit="of the gap left")
+@at_most(0.5, because="an order of magnitude in the figure; half is asked for")
 def warm_start_begins_nearer(run: Run) -> float:
     best = min(path(ads, run.seed, run.full, k)[-1] for k in (0, 1))
     cold, warm = (path(ads, run.seed, run.full, k)[0] - best for k in (0, 1))
     return float(warm / cold)
 
 
-@sites.claim(
-    "Splice sites: after ten passes the hybrid is more precise than online learning alone",
-    "higher",
-    where="Figure 4",
-)
+@sites.claim("Splice sites: after ten passes the hybrid is more precise than online learning alone")
+@stated("higher", "Figure 4")
 def hybrid_beats_online_on_splice(run: Run) -> float:
     X, y, later, y_later = splice(run.seed, run.full)
     hybrid = fitted(linear.HybridLinearClassifier(alpha=PENALTY, n_shards=8, max_iter=8), X, y)
@@ -245,11 +230,8 @@ def hybrid_beats_online_on_splice(run: Run) -> float:
     return precision(hybrid, later, y_later) - precision(online, later, y_later)
 
 
-@clicks.claim(
-    "Advertising: after three passes the hybrid is more precise than L-BFGS alone",
-    "higher",
-    where="Figure 4",
-)
+@clicks.claim("Advertising: after three passes the hybrid is more precise than L-BFGS alone")
+@stated("higher", "Figure 4")
 def hybrid_beats_batch_early(run: Run) -> float:
     run.note("one online pass and one iteration against two iterations")
     X, y, later, y_later = ads(run.seed, run.full)
@@ -299,10 +281,9 @@ def tuned_overcomplete(problem, seed: int, full: bool, replicas: int) -> float:
 
 
 @sites.claim(
-    "Splice sites: oversampled SGD with averaging is far behind the hybrid at equal passes",
-    "slower",
-    where="Figure 5 and Section 3.3.2",
+    "Splice sites: oversampled SGD with averaging is far behind the hybrid at equal passes"
 )
+@stated("slower", "Figure 5 and Section 3.3.2")
 def overcomplete_lags_on_splice(run: Run) -> float:
     run.note("eight passes each, SGD's rate tuned on a tenth of the data")
     X, y, later, y_later = splice(run.seed, run.full)
@@ -310,14 +291,9 @@ def overcomplete_lags_on_splice(run: Run) -> float:
     return precision(hybrid, later, y_later) - tuned_overcomplete(splice, run.seed, run.full, 8)
 
 
-@clicks.claim(
-    "Advertising: oversampled SGD with averaging is competitive",
-    "competitive",
-    where="Figure 5 and Section 3.3.2",
-    kind="figure",
-    unit="points behind",
-    expect=at_most(1.0, because='"competitive" read as one point of auPRC'),
-)
+@clicks.claim("Advertising: oversampled SGD with averaging is competitive")
+@stated("competitive", "Figure 5 and Section 3.3.2", unit="points behind", kind="figure")
+@at_most(1.0, because='"competitive" read as one point of auPRC')
 def overcomplete_competes_on_ads(run: Run) -> float:
     run.note("eight passes each, SGD's rate tuned on a tenth of the data")
     X, y, later, y_later = ads(run.seed, run.full)
@@ -352,13 +328,9 @@ def lagging(X, y, laggard: str, seconds: float):
 @system.claim(
     "Speculative copies of the first pass take out a node that is ten times slower: the slowest "
     "node's time falls from 758 s to 63 s",
-    758 / 63,
-    where="Table 2",
-    kind="own",
-    seeds=(0,),
-    random=False,
-    expect=at_least(5.0, because="of a slowdown of ten that is put in, half must go"),
 )
+@stated(758 / 63, "Table 2", kind="own", seeds=(0,), random=False)
+@at_least(5.0, because="of a slowdown of ten that is put in, half must go")
 def speculation_removes_the_slow_node(run: Run) -> float:
     run.note(
         "four shards on six Dask workers in one process, one of which waits 0.2 s in a pass where "
@@ -391,14 +363,9 @@ def fitted_streams(model, factories, n_features: int):
     return fitted(model, shards, None)
 
 
-@system.claim(
-    "A node processes 4.7 million features a second",
-    4.7,
-    where="Section 3.2.3",
-    kind="own",
-    unit="million/s",
-    expect=at_least(4.7, because="the speed of a node of 2011: today's clock against that one"),
-)
+@system.claim("A node processes 4.7 million features a second")
+@stated(4.7, "Section 3.2.3", unit="million/s", kind="own")
+@at_least(4.7, because="the speed of a node of 2011: today's clock against that one")
 def features_per_node_and_second(run: Run) -> float:
     X, y, *_ = splice(run.seed, False)
     model = fitted(linear.HybridLinearClassifier(alpha=PENALTY, max_iter=9, tol=0.0), X, y)
@@ -437,11 +404,9 @@ def parsed(lines, n_features: int):
 @system.claim(
     "An iteration that starts over from stored text takes longer than one on resident data "
     "(MapReduce 1,690 s, AllReduce 670 s)",
-    1690 / 670,
-    where="Table 4",
-    stand_in=ADS,
-    expect=at_least(1690 / 670, because="the smaller of the two published ratios"),
 )
+@stated(1690 / 670, "Table 4", stand_in=ADS)
+@at_least(1690 / 670, because="the smaller of the two published ratios")
 def resident_data_beat_starting_over(run: Run) -> float:
     import io
 
@@ -460,13 +425,9 @@ def resident_data_beat_starting_over(run: Run) -> float:
     return float(seconds[0] / seconds[1])
 
 
-@system.claim(
-    "Mini-batch SGD takes 40 hours where L-BFGS takes one: communication",
-    40.0,
-    where="Section 3.3.3",
-    stand_in=SPLICE,
-    expect=at_least(40, because="the published ratio; a pass is 500 updates there, 100 here"),
-)
+@system.claim("Mini-batch SGD takes 40 hours where L-BFGS takes one: communication")
+@stated(40.0, "Section 3.3.3", stand_in=SPLICE)
+@at_least(40, because="the published ratio; a pass is 500 updates there, 100 here")
 def mini_batches_communicate_too_much(run: Run) -> float:
     X, y, *_ = splice(run.seed, False)
     run.note("one pass each on two Dask workers in one process")
@@ -512,14 +473,11 @@ def paper_network(model):
 
 @system.claim(
     "Even with 1000 nodes of this machine's speed communication is not the bottleneck",
-    "not tried",
-    where="Table 3 has 16 s beside 34 s, on nodes of 2011",
-    kind="own",
     seeds=(0,),
     random=False,
-    unit="of a pass",
-    expect=at_most(0.5, because="less than half of a pass"),
 )
+@stated("not tried", "Table 3 has 16 s beside 34 s, on nodes of 2011", unit="of a pass", kind="own")
+@at_most(0.5, because="less than half of a pass")
 def communication_is_no_bottleneck(run: Run) -> float:
     model = paper_network(cluster_model())
     time_of = model.predict(SPLICE_NNZ, SPLICE_DIMENSION, 1000, pipelined=True)
