@@ -18,13 +18,10 @@ PAPER = Paper(
     authors="M. Claesen, F. De Smet, J. A. K. Suykens and B. De Moor",
     year=2014,
     venue="Journal of Machine Learning Research 15",
-    headlines=(
-        "faster-than-a-wrapper",
-        "pool-is-exact",
-    ),
+    headlines=("faster-than-a-wrapper", "pool-is-exact"),
     tables={
         "Table 1": "covtype-accuracy ijcnn1-accuracy nothing-lost linear-falls-short "
-        "more-support-vectors faster-training",
+        "more-support-vectors faster-training"
     },
     methods=(
         Method(
@@ -168,10 +165,8 @@ def covtype_accuracy(run: Run) -> float:
 PAPER.not_measurable(
     "ijcnn1-accuracy",
     "ijcnn1 cannot be had here; see the claim on a stand-in",
-    says="ijcnn1: the ensemble is 0.2 points more accurate than LIBSVM (both 0.98)",
-    where="Table 1 and Section 3",
-    published=-0.2,
-    unit="points",
+    "ijcnn1: the ensemble is 0.2 points more accurate than LIBSVM (both 0.98)",
+    stated(-0.2, "Table 1 and Section 3", unit="points"),
 )
 
 

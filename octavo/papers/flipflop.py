@@ -18,11 +18,7 @@ PAPER = Paper(
     authors="S. de Rooij, T. van Erven, P. D. Grünwald and W. M. Koolen",
     year=2014,
     venue="Journal of Machine Learning Research 15",
-    headlines=(
-        "theorem-8",
-        "best-of-both-hard",
-        "best-of-both-easy",
-    ),
+    headlines=("theorem-8", "best-of-both-hard", "best-of-both-easy"),
     tables={
         "Figure 3": "leader-fails small-rates-are-safe variation-mw-wins-game-1 best-of-both-hard",
         "Figure 4": "leader-succeeds flipflop-is-bounded normal-hedge-adapts",

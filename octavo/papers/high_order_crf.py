@@ -19,11 +19,7 @@ PAPER = Paper(
     authors="N. V. Cuong, N. Ye, W. S. Lee and H. L. Chieu",
     year=2014,
     venue="Journal of Machine Learning Research 15",
-    headlines=(
-        "worked-partition",
-        "second-order-helps",
-        "third-order-helps",
-    ),
+    headlines=("worked-partition", "second-order-helps", "third-order-helps"),
     tables={
         "Figure 2": "second-order-helps third-order-helps more-than-enough-order",
         "Table 2": "length-five-patterns exclusive-patterns",
@@ -71,11 +67,7 @@ PAPER = Paper(
             name="HighOrderSemiCRF",
             room="sequence",
             family="crf",
-            modules=(
-                "crf.high_order_semi_crf",
-                "crf.segment_labels",
-                "crf.segment_metrics",
-            ),
+            modules=("crf.high_order_semi_crf", "crf.segment_labels", "crf.segment_metrics"),
             task="cut sequences into labelled segments",
             summary="Semi-Markov random fields with patterns of segment labels of any length, "
             "trained and decoded exactly.",

@@ -19,11 +19,7 @@ PAPER = Paper(
     authors="J. Lember and A. A. Koloydenko",
     year=2014,
     venue="Journal of Machine Learning Research 15",
-    headlines=(
-        "table-2-top",
-        "pmap-gain",
-        "hybrids-are-admissible",
-    ),
+    headlines=("table-2-top", "pmap-gain", "hybrids-are-admissible"),
     tables={
         "Table 1": "case-877 prior-decoders-tie",
         "Table 2": "table-2-top table-2-bottom",
@@ -37,7 +33,7 @@ PAPER = Paper(
     refutations={
         "optimal-admissible-paths": (
             "Enumeration finds eight paths of the same value where the paper counts four."
-        ),
+        )
     },
     methods=(
         Method(
@@ -213,7 +209,7 @@ examples = PAPER.section(kind="theorem", expect=holds(because="a statement about
 
 @examples.claim(
     "Constrained to paths of positive prior probability, posterior decoding can still return "
-    "a path of posterior probability zero",
+    "a path of posterior probability zero"
 )
 @stated("inadmissible", "Appendix A")
 def prior_is_not_enough(run: Run) -> float:
@@ -245,7 +241,7 @@ def optimal_admissible_paths(run: Run) -> float:
 
 @examples.claim(
     "Where the Viterbi path is not unique, decoding symbol by symbol can glue an impossible "
-    "path from the tied ones",
+    "path from the tied ones"
 )
 @stated("(1, 3)", "Example 1")
 def symbols_glue_an_impossible_path(run: Run) -> float:
@@ -360,7 +356,7 @@ def plain_hybrid_fails(logs, mu: float) -> bool:
 
 @PAPER.claim(
     "Brushe's hybrid (51) with μ = 1, evaluated as it reads, already fails for T = 40 on the "
-    "two-state model",
+    "two-state model"
 )
 @stated(40, "Section 6.1", unit="positions", kind="theorem", seeds=SEEDS)
 @at_most(40, because="the shortest simulated prefix at which every variable is zero")
@@ -434,9 +430,8 @@ PAPER.not_measurable(
 PAPER.not_measurable(
     "case-877",
     NO_DATA,
-    says="Case 877: the errors and risks of thirty decoders",
-    where="Table 1 (Viterbi 56.38 %, posterior decoding 45.64 %, PVD 46.98 %)",
-    published="31 rows",
+    "Case 877: the errors and risks of thirty decoders",
+    stated("31 rows", "Table 1 (Viterbi 56.38 %, posterior decoding 45.64 %, PVD 46.98 %)"),
 )
 
 simulated = PAPER.section(seeds=SEEDS, stand_in=STAND_IN, kind="ordering")
@@ -552,7 +547,7 @@ def rabiner_is_inadmissible(run: Run) -> float:
 
 @shares.claim(
     "Rabiner's path can be impossible where that of posterior decoding is not: 7.32 % of real "
-    "sequences",
+    "sequences"
 )
 @stated(7.32, "Section 5.3")
 @at_least(1, because='"far from being uncommon" (Section 1.2.1), read as one percent')

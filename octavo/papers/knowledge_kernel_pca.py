@@ -33,7 +33,7 @@ PAPER = Paper(
         "power-iteration": (
             "Power iteration finds the eigenvalue of largest magnitude, which is not the "
             "smallest one of an indefinite matrix."
-        ),
+        )
     },
     methods=(
         Method(

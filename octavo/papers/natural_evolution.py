@@ -27,8 +27,7 @@ PAPER = Paper(
         "Figure 5": "sphere-speed-up bbob-in-5-dimensions bbob-in-20-dimensions",
         "Figure 6": "adaptation-on-noisy-spheres noisy-functions",
         "Figure 7": "close-to-bipop-cma best-of-2009",
-        "Figure 8": "double-pole-xnes double-pole-snes double-pole-adaptive "
-        "separable-wins-with-size double-pole-of-32-units",
+        "Figure 8": "double-pole-* separable-wins-with-size",
         "Sections 3.1 and 3.3": "rank-invariance affine-invariance",
         "Section 3.5": "heavy-tails-help",
     },
@@ -36,7 +35,7 @@ PAPER = Paper(
         "bbob-in-20-dimensions": (
             "Eight of nine functions are solved in all instances; the sharp ridge (f13) in none "
             "within 10⁵ d evaluations."
-        ),
+        )
     },
     methods=(
         Method(

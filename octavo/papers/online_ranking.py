@@ -18,11 +18,7 @@ PAPER = Paper(
     authors="R. C. Weng and C.-J. Lin",
     year=2011,
     venue="Journal of Machine Learning Research 12",
-    headlines=(
-        "two-teams-exact",
-        "thurstone-collapses",
-        "gamma-rescues",
-    ),
+    headlines=("two-teams-exact", "thurstone-collapses", "gamma-rescues"),
     tables={
         "Table 2": "halo-error thurstone-collapses full-pairs-win bradley-terry-beats-luce "
         "glicko-is-a-little-worse two-teams-coincide",
@@ -98,10 +94,8 @@ def error(run: Run, model: str, pairs: str = "full", gamma: str = "sigma_over_c"
 PAPER.not_measurable(
     "halo-error",
     "the Halo 2 beta data are no longer distributed; see the stand-in claims",
-    says="Bradley-Terry with full pairs errs in 30.59 % of free-for-all pairs",
-    where="Table 2",
-    published=30.59,
-    unit="%",
+    "Bradley-Terry with full pairs errs in 30.59 % of free-for-all pairs",
+    stated(30.59, "Table 2", unit="%"),
 )
 
 

@@ -31,7 +31,7 @@ PAPER = Paper(
         "income-of-the-first-expert": (
             "By Eq. (45) the income is C times the difference of squares: a factor of two is "
             "lost in print."
-        ),
+        )
     },
     methods=(
         Method(
@@ -284,20 +284,14 @@ def income_of_the_first_expert(run: Run) -> float:
 PAPER.not_measurable(
     "gazprom",
     "the hourly prices of July to September 2009 cannot be had; see fractional Brownian motion",
-    says="Trading Gazprom shares gains 456,970 RUB before costs",
-    where="Section 5 and Figure 6",
-    published=456_970,
-    unit="RUB",
-    kind="figure",
+    "Trading Gazprom shares gains 456,970 RUB before costs",
+    stated(456_970, "Section 5 and Figure 6", unit="RUB"),
 )
 PAPER.not_measurable(
     "gazprom-after-costs",
     "neither the prices nor the costs that were charged are given",
-    says="Trading Gazprom shares gains 230,099 RUB after costs",
-    where="Section 5",
-    published=230_099,
-    unit="RUB",
-    kind="figure",
+    "Trading Gazprom shares gains 230,099 RUB after costs",
+    stated(230_099, "Section 5", unit="RUB"),
 )
 
 
