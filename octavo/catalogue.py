@@ -236,9 +236,9 @@ class Paper:
         )
         self.claims.append(claim)
 
-    def claim(self, says: str, published: float | str | None = None, **about: Any) -> Registers:
+    def claim(self, says: str, *words: Any, **about: Any) -> Registers:
         """Register the decorated function as the measurement of a claim; see `Section.claim`."""
-        return self.section().claim(says, published, **about)
+        return self.section().claim(says, *words, **about)
 
     def section(self, **defaults: Any) -> Section:
         """Return a place where claims share what they have in common; see `Section`."""
@@ -275,15 +275,20 @@ class Section:
         """Return a section of this one."""
         return Section(self.paper, self.defaults | defaults)
 
-    def claim(self, says: str, published: float | str | None = None, **about: Any) -> Registers:
+    def claim(
+        self,
+        says: str,
+        published: float | str | None = None,
+        where: str | None = None,
+        **about: Any,
+    ) -> Registers:
         """Register the decorated function as the measurement of one claim.
 
-        Words may also stand below, each in its decorator: what the paper states and where
+        Words may also stand below, each in its decorator: the published figure and its place
         (`stated`), and what would count as reproducing it (`at_least` and the like).
         """
-        given: dict[str, Any] = {"says": says} | about
-        if published is not None:
-            given["published"] = published
+        spoken = {"says": says, "published": published, "where": where}
+        given = {word: value for word, value in spoken.items() if value is not None} | about
 
         def register(measure: Measure) -> Measure:
             below = take_words(measure)

@@ -295,7 +295,6 @@ def cost_of_xray(run: Run) -> float:
 
 
 # --- the ellipsoid --------------------------------------------------------------------------
-
 ellipsoid = PAPER.section(method=ELLIPSOID, kind="theorem", seeds=FEW)
 
 
@@ -349,7 +348,6 @@ def large_ellipsoid(run: Run) -> float:
 
 
 # --- documents ------------------------------------------------------------------------------
-
 CORPUS = (
     "simulated corpora in place of newswire: six topics with anchor words, documents of 100 words "
     "from latent Dirichlet allocation with concentration 0.1"
@@ -454,9 +452,6 @@ PAPER.not_measurable(
     "Six classes of Reuters-21578: ER-SPA has an accuracy of 0.658, SPA of 0.636",
     stated(0.022, "Table 3", kind="ordering", method=TOPICS),
 )
-
-
-# --- pictures -------------------------------------------------------------------------------
 
 
 @PAPER.figure("Recovery against noise (compare Figure 3; 20 data sets)")

@@ -332,8 +332,7 @@ def larger_is_better(run: Run) -> float:
     return float((rise <= 1e-9).all())
 
 
-@game_4_says.claim("CBMS behaves very similarly to AdaHedge")
-@stated("very similar", "Section 5")
+@game_4_says.claim("CBMS behaves very similarly to AdaHedge", "very similar", "Section 5")
 @at_most(0.25, because='"very similar" read as a quarter of the regret, in all games')
 def cbms_is_similar(run: Run) -> float:
     return max(abs(regret(g, "CBMS") / regret(g, "AdaHedge") - 1) for g in (1, 2, 3, 4))

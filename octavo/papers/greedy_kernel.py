@@ -89,7 +89,6 @@ SEEDS = (0, 1, 2, 3, 4)
 FOLDS = tuple(range(10))
 
 # --- chapter 4: landmarks ----------------------------------------------------------------------
-
 STAND_IN = (
     "digits, letter, spambase and shuttle in place of the thirteen LIACC and UCI sets; "
     "standardised rows, Gaussian kernel with the bandwidths of Section 4.5"
@@ -635,9 +634,6 @@ PAPER.not_measurable(
         method=GREEDY,
     ),
 )
-
-
-# --- pictures ----------------------------------------------------------------------------------
 
 
 @PAPER.figure("Lift over uniform landmarks by bandwidth: digits, rank 50 (compare Figure 4.1)")

@@ -91,7 +91,6 @@ CITATIONS = (
 
 
 # --- the worked example -------------------------------------------------------------------------
-
 WORDS = ("Peter", "goes", "to", "Britain", "and", "France", "annually", ".")
 LABELS = ("P", "O", "L")
 TRUTH = ("P", "O", "O", "L", "O", "L", "O", "O")
@@ -133,16 +132,14 @@ def log_partition(n_words: int) -> float:
     return 1.0 - float(worked_example().score_sequences([X], [["P"] * n_words])[0])
 
 
-@PAPER.claim("The worked example has Z = e^12.696")
-@stated(12.696, "Appendix B")
+@PAPER.claim("The worked example has Z = e^12.696", 12.696, "Appendix B")
 @within(0.0005, because="the paper prints three decimals")
 def worked_partition(run: Run) -> float:
     run.note("the LOL feature fires at t = 6 only, as in Table 11; everywhere it would be 13.025")
     return log_partition(8)
 
 
-@PAPER.claim("Forward variables of the worked example")
-@stated("31 entries", "Table 12")
+@PAPER.claim("Forward variables of the worked example", "31 entries", "Table 12")
 @at_most(0.0051, because="the table prints two decimals")
 def worked_forward_variables(run: Run) -> float:
     model = worked_example()
@@ -160,8 +157,7 @@ def worked_forward_variables(run: Run) -> float:
     return worst
 
 
-@PAPER.claim("Marginals of the worked example")
-@stated("32 entries", "Table 14")
+@PAPER.claim("Marginals of the worked example", "32 entries", "Table 14")
 @at_most(0.0051, because="the table prints two decimals")
 def worked_marginals(run: Run) -> float:
     asked = [("P",), ("O",), ("L",), LOL]
@@ -261,7 +257,6 @@ def exclusive_patterns(run: Run) -> float:
 
 
 # --- handwriting --------------------------------------------------------------------------------
-
 LEXICON = "the data have 55 distinct words only: high orders partly learn the lexicon"
 
 
@@ -455,9 +450,6 @@ for name, what, says, where, published, method in (
         kind="figure",
         method=method,
     )
-
-
-# --- figures ------------------------------------------------------------------------------------
 
 
 @PAPER.figure("Accuracy by maximum order on a third-order Markov model (compare Figure 2)")

@@ -236,8 +236,6 @@ def speakers(seed: int, full: bool, estimator: str, tau: int = 10) -> tuple[floa
 
 
 # --- identities ----------------------------------------------------------------------------------
-
-
 identities = PAPER.section(kind="theorem", seeds=SEEDS)
 
 
@@ -269,8 +267,7 @@ def em_is_a_special_case(run: Run) -> float:
     return abs(exact - model.lower_bound_) / abs(exact)
 
 
-@identities.claim("L_HMM is a lower bound on the expected log-likelihood")
-@stated("below", "Eq. (13)")
+@identities.claim("L_HMM is a lower bound on the expected log-likelihood", "below", "Eq. (13)")
 @at_least(0.0, because="a bound; what it is below is sampled, 20,000 sequences a pair")
 def bound_is_below_the_truth(run: Run) -> float:
     rng = np.random.default_rng(run.seed)
@@ -285,8 +282,7 @@ def bound_is_below_the_truth(run: Run) -> float:
     return float(truth - sequence.hmm_expected_loglik(p, q, 10))
 
 
-@identities.claim("Every iteration raises the bound")
-@stated("never falls", "Section 3.2")
+@identities.claim("Every iteration raises the bound", "never falls", "Section 3.2")
 @at_most(1e-9, because="rounding, relative to the bound")
 def bound_never_falls(run: Run) -> float:
     X, _ = data.make_hmm_sequences("means", n_per_class=4, random_state=run.seed)
@@ -326,8 +322,6 @@ def reduced_covariances_are_moments(run: Run) -> float:
 
 
 # --- the synthetic study -------------------------------------------------------------------------
-
-
 synthetic = PAPER.section(
     where="Section 5.3.2 and Figure 3",
     kind="ordering",
@@ -482,8 +476,6 @@ def sampling_is_slow(run: Run) -> float:
 
 
 # --- annotation and classification ---------------------------------------------------------------
-
-
 MIXTURE = "HMMMixture"
 PAPER.not_measurable(
     "music-f-score",
@@ -553,9 +545,6 @@ def em_trains_slowly(run: Run) -> float:
 def length_hardly_matters(run: Run) -> float:
     found = [speakers(run.seed, run.full, "vhem", tau)[0] for tau in (2, 5, 10, 20)]
     return max(found) - min(found)
-
-
-# --- pictures ------------------------------------------------------------------------------------
 
 
 @lru_cache(maxsize=1)

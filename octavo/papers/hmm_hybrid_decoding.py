@@ -115,7 +115,6 @@ def errors(run: Run, family: str, alpha: float | None = None) -> np.ndarray:
 
 
 # --- the paper's examples -----------------------------------------------------------------------
-
 DICE = ((2 / 3, 1 / 3), ((0.95, 0.05), (0.1, 0.9)), ((1 / 6,) * 6, (0.1,) * 5 + (0.5,)))
 ROLLS = (2, 6, 6, 4, 1)
 TABLE_2_TOP = """0.11111 6.6968e-05 0.033333 0.00019826 7.4409 6.6088
@@ -410,8 +409,6 @@ def normalised_hybrid_reaches(run: Run, row: str) -> float:
 
 
 # --- the protein experiment ---------------------------------------------------------------------
-
-
 real = {"kind": "figure", "unit": "%", "where": "Section 5.2"}
 PAPER.not_measurable(
     "real-pmap-error",
@@ -590,9 +587,6 @@ def prior_decoders_tie(run: Run) -> float:
     paths = [sequence.HybridDecoder(model, C=C).predict(X) for C in ((0, 0, 0, 1), (0, 0, 1, 0))]
     run.note(f"states in the path: {sorted({model.states[s] for s in paths[0]})}")
     return float(np.array_equal(*paths))
-
-
-# --- figures ------------------------------------------------------------------------------------
 
 
 @PAPER.figure("Paths of a simulated protein between posterior decoding and Viterbi (Figure 1)")

@@ -473,9 +473,6 @@ def images_are_registered_by_their_mutual_information(run: Run) -> float:
     return float(max(math.dist(place, shift) for place in found.values()))
 
 
-# --- pictures -------------------------------------------------------------------------------------
-
-
 @PAPER.figure("Entropy of a normal distribution in the plane: three methods", method="entropy")
 def entropies_by_size():
     p = info.Normal([0, 0], [[1, 0.5], [0.5, 1]])
@@ -557,7 +554,6 @@ def accuracy_of_all():
 
 
 # --- kernels, distances, copulas ------------------------------------------------------------------
-
 PAIR_OF_NORMALS = ([0.0, 0.0], [[1.0, 0.6], [0.6, 1.0]])
 
 

@@ -183,8 +183,7 @@ def power_iteration(run: Run) -> float:
     return float(abs(limit - smallest) <= 0.01 * smallest)
 
 
-@solver.claim("The hyper-parameter gradient has a closed form")
-@stated("exact", "Section 2.7")
+@solver.claim("The hyper-parameter gradient has a closed form", "exact", "Section 2.7")
 @at_most(1e-4, because="relative; central differences are good to about 1e-6")
 def closed_form_gradient(run: Run) -> float:
     rng = np.random.default_rng(run.seed)
@@ -324,8 +323,6 @@ for _name, (_ten, _hundred) in TABLE.items():
 
 
 # --- what it shows -------------------------------------------------------------------------------
-
-
 pictures = PAPER.section(where="Section 2.9 and Figure 2.3", seeds=SEEDS, full_seeds=TEN)
 pure = at_least(0.95, because="purity of 3-means; the clusters barely touch")
 

@@ -247,8 +247,6 @@ def accuracy(name: str, share: float, seed: int, machine: str, noise: float = 0.
 
 
 # --- Table 3.2 ----------------------------------------------------------------------------------
-
-
 DELTA = (
     "how δ enters the least-squares problems is not printed; here it is added to Σ₁/β + Σ₀/η, and "
     "tuned in validation it does better than the thesis's"
@@ -478,7 +476,6 @@ def label_noise(run: Run) -> float:
 
 
 # --- guarantees ---------------------------------------------------------------------------------
-
 theory = PAPER.section(kind="theorem", seeds=(0, 1, 2), method="MinimaxProbabilityMachine")
 
 
@@ -616,9 +613,6 @@ def biased_is_optimal(run: Run) -> float:
     program.solve(solver="CLARABEL")
     run.note(f"κ₁ {plane.kappas[1]:.9f}, cone program {1 / program.value:.9f}")
     return float(abs(plane.kappas[1] * program.value - 1) < 1e-6)
-
-
-# --- figures ------------------------------------------------------------------------------------
 
 
 def two_clouds() -> tuple[np.ndarray, np.ndarray]:

@@ -235,8 +235,7 @@ def time_of_many_variables(run: Run) -> float:
     return timed(lambda: model.fit_covariances(S, [n, n]))[1]
 
 
-@identities.claim("FGL is PNJGL with q = 1")
-@stated("exact", "Remark 2", method=EDGES)
+@identities.claim("FGL is PNJGL with q = 1", "exact", "Remark 2", method=EDGES)
 def fused_is_perturbed_with_one(run: Run) -> float:
     from octavo.engine.glasso.joint import JointProblem, Settings, as_weights, joint_graphical_lasso
     from octavo.engine.glasso.penalties import FusedEdges, PerturbedNodes
@@ -305,8 +304,7 @@ def penalty_for_blocks(S, n: float, least: int) -> float:
     return float(size[-1])
 
 
-@identities.claim("Solving the blocks apart gives the same solution")
-@stated("exact", "Theorems 6 and 9")
+@identities.claim("Solving the blocks apart gives the same solution", "exact", "Theorems 6 and 9")
 def screening_is_exact(run: Run) -> float:
     p = 60 if run.full else 24
     S = two_blocks(p, p, run.seed)
@@ -467,7 +465,6 @@ def above_threshold(run: Run, row: str) -> float:
 
 
 # --- edges ----------------------------------------------------------------------------------------
-
 PATHS = {
     "PNJGL": ("PerturbedNodeJointGraphicalLasso", (0.3, 0.5, 1.0, 2.0)),
     "FGL": ("FusedJointGraphicalLasso", (0.01, 0.05, 0.2)),
@@ -566,8 +563,6 @@ def gain_is_largest_for_few_samples(run: Run) -> float:
 
 
 # --- data -----------------------------------------------------------------------------------------
-
-
 TCGA = "the TCGA gene expression data cannot be had here"
 PAPER.not_measurable(
     "gene-expression",
@@ -615,9 +610,6 @@ def held_out_likelihood(run: Run) -> float:
     run.note("5 folds, the best of 4 × 4 penalties of each method")
     run.note(f"PNJGL {best['perturbed']:.3f}, FGL {best['fused']:.3f}")
     return best["perturbed"] - best["fused"]
-
-
-# --- pictures -------------------------------------------------------------------------------------
 
 
 @lru_cache(maxsize=2)

@@ -324,8 +324,7 @@ def gtd2_is_the_better_gradient_on_policy(run: Run) -> float:
     return lead(found, "GTD2", "rest")
 
 
-@orders.claim("Small problems, off-policy: LSTD and LSPE are the best")
-@stated("best", "Figure 4")
+@orders.claim("Small problems, off-policy: LSTD and LSPE are the best", "best", "Figure 4")
 def least_squares_win_off_policy(run: Run) -> float:
     found = mean_errors(run, 5, *ALL)
     found["pair"] = max(found.pop("LSTD"), found.pop("LSPE"))
@@ -482,8 +481,7 @@ def brm(run: Run, row: str) -> float:
     return relative(b, rl.brm_limit(garnet, pi, pi0, lam).b)
 
 
-@limits.claim("On-policy with λ = 1, BRM and LSTD have one limit")
-@stated("equal", "Section 3.4")
+@limits.claim("On-policy with λ = 1, BRM and LSTD have one limit", "equal", "Section 3.4")
 @at_most(1e-8, because=ROUNDING)
 def brm_is_lstd_on_policy(run: Run) -> float:
     garnet = rl.make_garnet(random_state=run.seed)
@@ -529,7 +527,6 @@ def lspe_diverges_beyond_five_sixths(run: Run) -> float:
 
 
 # -- identities ----------------------------------------------------------------------------------
-
 identities = PAPER.section(seeds=SEEDS, kind="theorem", expect=at_most(1e-8, because=ROUNDING))
 
 
@@ -588,8 +585,7 @@ def views_agree(run: Run) -> float:
     return max(first, second, relative(total, g.T @ ahead))  # Proposition 9
 
 
-@identities.claim("With λ = 1, TDC and gBRM are TD step by step")
-@stated("equal", "Section 4")
+@identities.claim("With λ = 1, TDC and gBRM are TD step by step", "equal", "Section 4")
 @at_most(1e-10, because=ROUNDING)
 def gradients_coincide_at_one(run: Run) -> float:
     log, gaps = short_log(run.seed, 300), []
@@ -616,7 +612,6 @@ def value_is_fixed(run: Run) -> float:
 
 
 # -- the companion survey's problems, features and penalties ---------------------------------------
-
 COMPANION = "Dann, Neumann and Peters (2014)"
 companion = PAPER.section(
     kind="theorem", method=PROBLEMS, expect=at_most(1e-10, because=ROUNDING), random=False
@@ -745,9 +740,6 @@ def convex_penalties_need_no_p_matrix(run: Run) -> float:
     stationary = rl.lasso_td_violation(A.T @ A, A.T @ b, lasso, 0.3) < 1e-6
     run.note(f"conditions of Lasso-TD are violated by {failed:.2f} on a matrix that is no P-matrix")
     return float(failed > 0.1 and kept and stationary)
-
-
-# -- figures -------------------------------------------------------------------------------------
 
 
 @PAPER.figure("Error of the least-squares methods by λ, off-policy (Figure 1, bottom left)")

@@ -279,7 +279,6 @@ def adult_constant(run: Run) -> float:
 
 
 # --- Table 2 and Section 7.3: a stand-in for KDDCup99 -------------------------------------------
-
 STAND_IN = (
     "simulated connections for KDDCup99: 119 features, 20 % attacks of three kinds, about as "
     "separable without privacy as in Table 2"
@@ -406,8 +405,6 @@ def objective_wins_after_tuning(run: Run) -> float:
 
 
 # --- theorems -----------------------------------------------------------------------------------
-
-
 exact = at_most(1.0, because="exact densities: the largest log-quotient, in units of ε")
 theory = PAPER.section(kind="theorem", unit="ε", method="privacy_audit", expect=exact)
 lemmas = PAPER.section(
@@ -427,8 +424,7 @@ def opposite_records(n: int) -> tuple[Any, Any]:
     return (one * sign[:, None], sign), (neighbour * sign[:, None], sign)
 
 
-@theory.claim("Algorithm 2 is ε-differentially private")
-@stated(1.0, "Theorem 9 and Corollary 13")
+@theory.claim("Algorithm 2 is ε-differentially private", 1.0, "Theorem 9 and Corollary 13")
 def objective_perturbation_is_private(run: Run) -> float:
     largest, count = 0.0, 0
     settings = [(0.1, 100, 1e-4), (1.0, 1000, 1e-2), (4.0, 28_801, 1e-4)]
@@ -586,9 +582,6 @@ def selection_is_good(run: Run) -> float:
         if linear.selection_probabilities(z, epsilon)[far].sum() > delta:
             return 0.0
     return 1.0
-
-
-# --- figures ------------------------------------------------------------------------------------
 
 
 def study() -> tuple[Split, str]:

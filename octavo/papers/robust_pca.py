@@ -341,7 +341,6 @@ def comparable_to_pca(run: Run) -> float:
 
 
 # -- Section 6.2 to 6.4 --------------------------------------------------------------------------
-
 exact = at_most(1e-8, because="exact recovery: what δ and rounding leave")
 fails = at_least(1.0, because="failure is read as an error of one or more")
 spanned: dict[str, Any] = {
@@ -530,7 +529,6 @@ def angle_below_pca(run: Run, row: str) -> float:
 
 
 # -- theory --------------------------------------------------------------------------------------
-
 theory = PAPER.section(kind="theorem", seeds=SEEDS)
 
 

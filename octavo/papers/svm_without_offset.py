@@ -148,7 +148,6 @@ def offset_split_error(name: str, seed: int, n_folds: int) -> float:
 
 
 # --- Table 1 --------------------------------------------------------------------------------
-
 LARGE = ("splice", "mushrooms")
 SEEDS = (0, 1, 2, 3, 4)
 
@@ -377,7 +376,6 @@ def theorem_6_holds(run: Run) -> float:
 
 
 # --- speed and warm starts ------------------------------------------------------------------
-
 clock = PAPER.section(seeds=SEEDS, kind="speed", random=True)
 
 
@@ -496,9 +494,6 @@ def saved_time(run: Run, warm: str, order: str) -> float:
 def hybrid_order_saves_iterations(run: Run) -> float:
     names = MIDDLE if run.full else SMALL
     return mean_ratio(run, {"warm": "I0-W4", "order": "hybrid"}, {"warm": "I0-W4"}, names)
-
-
-# --- figures --------------------------------------------------------------------------------
 
 
 def _new_figure(columns: int) -> tuple[Figure, Any]:

@@ -303,7 +303,6 @@ orders = PAPER.section(
 
 
 # --- Table 8: standard against transition weighting -----------------------------------------------
-
 TABLE_8 = {  # Σ√MSPBE with standard and with transition weights
     "lstd-4": (1727.10, 15.50),
     "lstd-6": (223.64, 6.79),
@@ -612,8 +611,6 @@ def mspbe_is_less_biased(run: Run) -> float:
 
 
 # --- Gaussian models ------------------------------------------------------------------------------
-
-
 gaussian = PAPER.section(
     kind="theorem", seeds=SEEDS, method=GPTD, expect=at_most(1e-8, because="rounding")
 )
@@ -639,16 +636,12 @@ def gptd_is_monte_carlo(run: Run) -> float:
     return float(np.abs(rl.GPTD(0.9).fit(batch).coef_ - ridge).max())
 
 
-@gaussian.claim("KTD without drift and GPTD are one algorithm")
-@stated("equal", "Section 2.2.3")
+@gaussian.claim("KTD without drift and GPTD are one algorithm", "equal", "Section 2.2.3")
 def ktd_is_gptd(run: Run) -> float:
     batch = episodes(run.seed)
     one, other = rl.KTD(0.9).fit(batch), rl.GPTD(0.9).fit(batch)
     gaps = (one.coef_ - other.coef_, one.covariance_ - other.covariance_)
     return float(max(np.abs(gap).max() for gap in gaps))
-
-
-# --- pictures -------------------------------------------------------------------------------------
 
 
 @PAPER.figure("Standard and transition weights off-policy (compare Figure 26a)", method=LSTD)
