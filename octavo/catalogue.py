@@ -11,6 +11,7 @@ import functools
 import importlib
 import math
 import pkgutil
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -240,6 +241,12 @@ class Paper:
         """Register the decorated function as the measurement of a claim; see `Section.claim`."""
         return self.section().claim(says, *words, **about)
 
+    def table(
+        self, says: str | Mapping[str, str], *words: Any, **about: Any
+    ) -> Callable[[Callable[..., float]], Callable[..., float]]:
+        """Register one claim per row of a table; see `Section.table`."""
+        return self.section().table(says, *words, **about)
+
     def section(self, **defaults: Any) -> Section:
         """Return a place where claims share what they have in common; see `Section`."""
         return Section(self, defaults)
@@ -301,35 +308,70 @@ class Section:
 
         return register
 
+    def table(
+        self,
+        says: str | Mapping[str, str],
+        published: Mapping[str, float | str] | str | None = None,
+        where: str | Mapping[str, str] | None = None,
+        **about: Any,
+    ) -> Callable[[Callable[..., float]], Callable[..., float]]:
+        """Register one claim per row of a table; the function takes the run and the row's name.
+
+        The published figures are a dict from rows to values, as is every word that differs from
+        row to row; where all rows have one figure, what the paper says is. ``says``, ``where`` and
+        ``name`` may hold ``{row}``, and ``says`` ``{published}``. The claim of a row is called
+        ``<function>-<row>`` by default.
+        """
+        spoken = {"says": says, "published": published, "where": where}
+        given = {word: value for word, value in spoken.items() if value is not None} | about
+
+        def register(measure: Callable[..., float]) -> Callable[..., float]:
+            below = take_words(measure)
+            words = self.defaults | below | given
+            columns = [words.get(word) for word in ("published", "says")]
+            rows = next((column for column in columns if isinstance(column, Mapping)), None)
+            if rows is None:
+                name = measure.__name__
+                raise TypeError(f"The table of `{name}` needs a dict of published figures by row.")
+            for row in rows:
+                self._add_row(measure, row, self.defaults, below, given)
+            return measure
+
+        return register
+
     def rows(
         self,
         rows: Mapping[str, float | str | tuple[str, float | str] | dict[str, Any]],
         prefix: str | None = None,
         **about: Any,
     ) -> Callable[[Callable[..., float]], Callable[..., float]]:
-        """Register one claim per row of a table; the function takes the run and the row's name.
+        """Register one claim per row of a table that is given by rows; see `table` for columns.
 
         A row is the published figure, or what the paper says with the figure, or a dict of words
-        that differ from the section's. The other columns of the table are words that are dicts
-        from rows to values. ``says`` may hold ``{row}`` and ``{published}``, ``where`` and
-        ``name`` the row. The claim is called ``<function>-<row>``, or ``<prefix><row>``.
+        that differ from the section's. The claim is called ``<function>-<row>``, or
+        ``<prefix><row>``.
         """
 
         def register(measure: Callable[..., float]) -> Callable[..., float]:
-            stem = measure.__name__.replace("_", "-") + "-" if prefix is None else prefix
-            shared = (self.defaults, take_words(measure), about)
+            stem = {} if prefix is None else {"name": prefix + "{row}"}
+            below = take_words(measure)
             for row, given in rows.items():
-                own: dict[str, Any] = {"name": stem + "{row}"}
-                for layer in (*shared, _words_of_row(given)):
-                    own |= _column_at(layer, row)
-                self._require(own)
-                own["says"] = own["says"].format(row=row, published=own["published"])
-                own["where"] = own["where"].format(row=row)
-                own["name"] = own["name"].format(row=row.lower().replace(" ", "-"))
-                self.paper.add_claim(_RowMeasure(measure, row), **own)
+                own = _words_of_row(given)
+                self._add_row(measure, row, self.defaults, stem, below, about, own)
             return measure
 
         return register
+
+    def _add_row(self, measure: Callable[..., float], row: str, *layers: dict[str, Any]) -> None:
+        """Register the claim of one row; the last layer that has a word wins."""
+        own: dict[str, Any] = {"name": measure.__name__.replace("_", "-") + "-{row}"}
+        for layer in layers:
+            own |= _column_at(layer, row)
+        self._require(own)
+        own["says"] = own["says"].format(row=row, published=own["published"])
+        own["where"] = own["where"].format(row=row)
+        own["name"] = own["name"].format(row=re.sub("[ _]", "-", row.lower()))
+        self.paper.add_claim(_RowMeasure(measure, row), **own)
 
     def not_measurable(
         self, name: str, why: str, says: str = "", stands: Stated | None = None, **about: Any

@@ -86,7 +86,7 @@ class Stated:
         return leave_words(measure, self.words)
 
 
-def stated(published: float | str, where: str | None = None, **words: Any) -> Stated:
+def stated(published: Any, where: Any = None, **words: Any) -> Stated:
     """Return the published figure, its place and its unit, for the claim declared above.
 
     ``@stated(46.5, "Table 4", unit="times")`` stands below ``@table.claim("GMS is faster")``; the
@@ -135,13 +135,14 @@ class Expectation:
             return self
         if isinstance(published, str):
             raise TypeError(
-                f"within(tolerance) needs a published number or `of=`; the claim has {published!r}."
+                "An expectation without a bound of its own needs a published number; the claim has "
+                f"{published!r}."
             )
         return replace(
             self,
             low=published + self.low,
             high=published + self.high,
-            text=f"{published:g} {self.text}",
+            text=self.text.format(published=published),
             around_published=False,
         )
 
@@ -157,18 +158,22 @@ class Expectation:
 def within(tolerance: float, of: float | None = None, *, because: str) -> Expectation:
     """Expect the value within `tolerance` of `of`, which is the published figure by default."""
     if of is None:
-        text = f"± {tolerance:g}"
+        text = f"{{published:g}} ± {tolerance:g}"
         return Expectation(-tolerance, tolerance, because, text, around_published=True)
     return Expectation(of - tolerance, of + tolerance, because, f"{of:g} ± {tolerance:g}")
 
 
-def at_least(bound: float, *, because: str) -> Expectation:
-    """Expect no less than `bound`."""
+def at_least(bound: float | None = None, *, because: str) -> Expectation:
+    """Expect no less than `bound`, which is the published figure by default."""
+    if bound is None:
+        return Expectation(0.0, math.inf, because, "≥ {published:g}", around_published=True)
     return Expectation(bound, math.inf, because, f"≥ {bound:g}")
 
 
-def at_most(bound: float, *, because: str) -> Expectation:
-    """Expect no more than `bound`."""
+def at_most(bound: float | None = None, *, because: str) -> Expectation:
+    """Expect no more than `bound`, which is the published figure by default."""
+    if bound is None:
+        return Expectation(-math.inf, 0.0, because, "≤ {published:g}", around_published=True)
     return Expectation(-math.inf, bound, because, f"≤ {bound:g}")
 
 

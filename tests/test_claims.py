@@ -121,6 +121,11 @@ def test_tolerances_lie_around_the_published_figure_by_default():
         result_of(lambda run: 7.4, within(0.5, because="b"), published=7.0).verdict == "reproduced"
     )
     assert result_of(lambda run: 7.6, within(0.5, because="b"), published=7.0).verdict == "refuted"
+    bounds = [at_least(because="b"), at_most(because="b")]
+    assert [e.placed(7.0).text for e in bounds] == ["≥ 7", "≤ 7"]
+    assert [result_of(lambda run: 7.1, e, published=7.0).verdict for e in bounds] == [
+        "reproduced", "refuted",
+    ]  # fmt: skip
     with pytest.raises(TypeError, match="needs a published number"):
         result_of(lambda run: 1.0, within(0.5, because="b"), published="about 7")
 
@@ -231,6 +236,34 @@ def test_columns_of_a_table_are_dicts_and_templates():
     assert (fish.says, dog.says) == ("Cold Fish bites 1 times", "dog bites 2 times")
     assert (fish.stand_in, dog.stand_in) == ("simulated", "")
     assert (fish.seeds, dog.seeds) == ((0,), (3,))
+
+
+def test_a_table_is_columns_by_row():
+    paper = Paper("p", "Title", "A. Author", 2000, "Venue", (METHOD,))
+    table = paper.section(unit="%")
+
+    @table.table("{row} errs by {published:g} %", method={"b": "N"})
+    @stated({"a x": 1.0, "b": 2.0}, "Table 3, {row}", stand_in="simulated")
+    @within(0.5, because="b")
+    def error(run, row):
+        return float(len(row))
+
+    @table.table({"fast": "It is fast", "lean": "It is lean"}, "holds", "Section 1", name="{row}")
+    @holds(because="b")
+    def said(run, row):
+        return float(row == "fast")
+
+    assert [c.name for c in paper.claims] == ["error-a-x", "error-b", "fast", "lean"]
+    assert [c.says for c in paper.claims[:2]] == ["a x errs by 1 %", "b errs by 2 %"]
+    assert [c.says for c in paper.claims[2:]] == ["It is fast", "It is lean"]
+    assert [c.where for c in paper.claims[:2]] == ["Table 3, a x", "Table 3, b"]
+    assert [c.method for c in paper.claims[:2]] == ["M", "N"]
+    assert [c.expect.high for c in paper.claims[:2]] == [1.5, 2.5]
+    assert [run_claim(c).verdict for c in paper.claims[1:]] == [
+        "undecided", "reproduced", "refuted",
+    ]  # fmt: skip
+    with pytest.raises(TypeError, match="`error` needs a dict of published figures by row"):
+        table.table("no rows", 1.0)(error)
 
 
 def test_what_cannot_be_measured_is_said_in_the_same_words():

@@ -138,21 +138,18 @@ def whole_path(d: int, seed: int) -> float:
     return seconds_of(lambda: [l1_path(S, np.eye(1, d, i)[0], 0.1, scale=1.0) for i in range(d)])
 
 
+JOBS = (("fifty_breakpoints", "fifty breakpoints a column"), ("whole_path", "all breakpoints"))
+
+
 @PAPER.section(where="Table 1", unit="s", kind="own", seeds=(0,)).rows(
     {
-        f"{job.__name__} {d}": {
-            "name": f"{job.__name__}-{d}".replace("_", "-"),
-            "says": f"The path of {d} columns takes {times[-1]:g} s ({what})",
-            "published": times[-1],
-            "expect": at_most(times[-1], because="no more than on a machine of 2012"),
-        }
-        for job, what in (
-            (fifty_breakpoints, "fifty breakpoints a column"),
-            (whole_path, "all breakpoints"),
-        )
+        f"{job} {d}": (f"The path of {d} columns takes {times[-1]:g} s ({what})", times[-1])
+        for job, what in JOBS
         for d, times in TABLE.items()
-    }
+    },
+    prefix="",
 )
+@at_most(because="no more than on a machine of 2012")
 def path_time(run: Run, row: str) -> float:
     job, d = row.split()
     run.note(SETTING)

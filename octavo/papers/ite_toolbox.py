@@ -470,15 +470,9 @@ def estimates_by_size(estimators: dict[str, Any], truth: float, *families: Any):
 @lru_cache
 def bias_of_neighbours(n: int) -> Any:
     ks, dimensions = (1, 3, 5, 10, 20), (1, 2, 3, 5, 8)
-    bias = [
-        [
-            info.quick_test(
-                info.KnnShannonEntropy(n_neighbors=k), info.Normal(np.zeros(d), np.eye(d)), n=n
-            ).bias
-            for d in dimensions
-        ]
-        for k in ks
-    ]
+    normals = [info.Normal(np.zeros(d), np.eye(d)) for d in dimensions]
+    estimators = [info.KnnShannonEntropy(n_neighbors=k) for k in ks]
+    bias = [[info.quick_test(e, p, n=n).bias for p in normals] for e in estimators]
     return bias, ks, dimensions
 
 
@@ -773,10 +767,7 @@ def spread_of_hsic():
         "unbiased": info.HSIC(bandwidth=1.0, unbiased=True),
         "low rank": info.LowRankHSIC(bandwidth=1.0),
     }
-    tests = {
-        name: info.quick_test(estimator, p, n=500, n_repeats=40)
-        for name, estimator in estimators.items()
-    }
+    tests = {n: info.quick_test(e, p, n=500, n_repeats=40) for n, e in estimators.items()}
     runs = {name: test.estimates for name, test in tests.items()}
     return plot.plot_estimate_spread(runs, truth=tests["unbiased"].truth).figure
 
@@ -799,9 +790,8 @@ def tails_of_a_clayton_copula():
     )
     rho = 2.0 * math.sin(math.pi / 6.0 * info.SpearmanRho1().estimate(X))
     p = info.Normal([0.0, 0.0], [[1.0, rho], [rho, 1.0]])
-    truth = [
-        info.analytical_value("association", "conditional_spearman", p, share=s) for s in shares
-    ]
+    exact = partial(info.analytical_value, "association", "conditional_spearman", p)
+    truth = [exact(share=s) for s in shares]
     return plot.plot_tail_association(shares, lower, upper, truth=truth).figure
 
 
@@ -886,14 +876,8 @@ def six_objectives_are_least_at_the_true_partition(run: Run) -> float:
     )
     S = model.fit(sample.X).transform(sample.X)
     right = 0
-    names = (
-        "information",
-        "recursive_information",
-        "sum_entropy",
-        "sum_information",
-        "pairwise_information",
-        "pairwise_information_1d",
-    )
+    names = ["information", "recursive_information", "sum_entropy", "sum_information"]
+    names += ["pairwise_information", "pairwise_information_1d"]
     strength = np.abs(model.unmixing_ @ sample.mixing)
     truth = [np.flatnonzero(strength.argmax(axis=1) // 2 == m) for m in range(3)]
     for name in names:
@@ -1022,29 +1006,20 @@ def extended_problems(seed: int, n: int) -> dict[str, float]:
     echo = S[1:] @ H[0].T + S[:-1] @ H[1].T
     many = mixture_of("letters", n_subspaces=6, n_samples=n, random_state=seed)
     Z, B = S[:, [0, 2]] + 1j * S[:, [1, 3]], rng.normal(size=(2, 2, 2)) @ [1.0, 1.0j]
-    return {
-        "AR": separation(decomposition.ARIndependentSubspaceAnalysis(**known).fit(slow), sample),
-        "ARX": separation(
-            decomposition.ARXIndependentSubspaceAnalysis(**known).fit(driven, inputs=inputs), sample
-        ),
-        "MA": separation(
-            decomposition.MAIndependentSubspaceAnalysis(**known).fit(echo), sample, H[0]
-        ),
-        "missing": separation(decomposition.MissingARISA(**known).fit(gaps[:1000]), sample),
-        "nonparametric": separation(
-            decomposition.NonparametricARISA(**known).fit(bent @ A.T), sample
-        ),
-        "post-nonlinear": separation(
-            decomposition.PostNonlinearISA(subspace_dims=[2] * 6, random_state=seed).fit(many.X**3),
-            many,
-        ),
-        "complex": decomposition.amari_index(
-            decomposition.ComplexISA(subspace_dims=[1, 1], random_state=seed)
-            .fit(Z @ B.T)
-            .unmixing_,
-            B,
-        ),
+    isa = decomposition
+    fitted = {
+        "AR": isa.ARIndependentSubspaceAnalysis(**known).fit(slow),
+        "ARX": isa.ARXIndependentSubspaceAnalysis(**known).fit(driven, inputs=inputs),
+        "MA": isa.MAIndependentSubspaceAnalysis(**known).fit(echo),
+        "missing": isa.MissingARISA(**known).fit(gaps[:1000]),
+        "nonparametric": isa.NonparametricARISA(**known).fit(bent @ A.T),
     }
+    mixings = {"MA": H[0]}
+    found = {name: separation(model, sample, mixings.get(name)) for name, model in fitted.items()}
+    cubed = isa.PostNonlinearISA(subspace_dims=[2] * 6, random_state=seed).fit(many.X**3)
+    turned = isa.ComplexISA(subspace_dims=[1, 1], random_state=seed).fit(Z @ B.T)
+    found["post-nonlinear"] = separation(cubed, many)
+    return found | {"complex": isa.amari_index(turned.unmixing_, B)}
 
 
 @subspaces.claim(
