@@ -86,14 +86,14 @@ class Stated:
         return leave_words(measure, self.words)
 
 
-def stated(published: Any, where: Any = None, **words: Any) -> Stated:
+def stated(published: Any = None, where: Any = None, **words: Any) -> Stated:
     """Return the published figure, its place and its unit, for the claim declared above.
 
-    ``@stated(46.5, "Table 4", unit="times")`` stands below ``@table.claim("GMS is faster")``; the
-    section's place is meant where none is given. See `Claim` for the other words.
+    ``@stated(46.5, "Table 4", unit="times")`` stands below ``@table.claim("GMS is faster")``; what
+    is left out is the section's. See `Claim` for the other words.
     """
-    place = {} if where is None else {"where": where}
-    return Stated({"published": published} | place | words)
+    spoken = {"published": published, "where": where}
+    return Stated({word: value for word, value in spoken.items() if value is not None} | words)
 
 
 @dataclass(frozen=True)

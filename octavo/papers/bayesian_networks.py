@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,8 @@ import numpy as np
 from octavo import data, graphical, plot
 from octavo.catalogue import Method, Paper, Trial
 from octavo.claims import Run, at_least, at_most, holds, stated, within
+
+network_method = partial(Method, room="graphical", family="networks")
 
 PAPER = Paper(
     key="bayesnet-constraints",
@@ -29,20 +31,14 @@ PAPER = Paper(
         "Table 5": "thirty-nodes constraints-shrink-the-cache constraints-save-time",
     },
     refutations={
-        "breast-bic": (
-            "No coding of the columns that was tried gives the printed score, while zoo and adult "
-            "come out to the digit: the authors' file must differ."
-        ),
-        "zoo-bdeu": (
-            "The BIC of the same table is reproduced to the digit, so that the data agree and "
-            "the paper's prior must differ here."
-        ),
+        "breast-bic": "No coding of the columns that was tried gives the printed score, while zoo "
+        "and adult come out to the digit: the authors' file must differ.",
+        "zoo-bdeu": "The BIC of the same table is reproduced to the digit, so that the data agree "
+        "and the paper's prior must differ here.",
     },
     methods=(
-        Method(
+        network_method(
             name="BayesianNetworkStructureLearner",
-            room="graphical",
-            family="networks",
             modules=("networks", "network_scores", "network_search"),
             task="find the Bayesian network that explains categorical data best, with proof",
             summary="Provably optimal Bayesian networks under expert constraints, or with a bound "
@@ -60,10 +56,8 @@ PAPER = Paper(
                 "plot_cpdag",
             ),
         ),
-        Method(
+        network_method(
             name="TANClassifier",
-            room="graphical",
-            family="networks",
             modules=("networks.tree_classifier",),
             task="classify by categorical features with a network that can be read",
             summary="Naive and tree-augmented naive Bayes whose features and arcs are chosen "
@@ -86,10 +80,8 @@ PAPER = Paper(
                 "NaiveBayesSelect": Trial(({},), {"handle_unknown": "ignore"}, 50_000, 200),
             },
         ),
-        Method(
+        network_method(
             name="DynamicBNLearner",
-            room="graphical",
-            family="networks",
             modules=("networks.dynamic",),
             task="find how categorical variables drive each other from one step to the next",
             summary="Optimal dynamic Bayesian networks: an initial network and one for the "

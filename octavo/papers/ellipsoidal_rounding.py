@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import time
 import warnings
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 
 from octavo import data, decomposition, plot
 from octavo.catalogue import Method, Paper
 from octavo.claims import NotMeasurable, Run, at_least, at_most, holds, stated, within
+
+separable = partial(Method, room="decomposition", family="separable")
 
 PAPER = Paper(
     key="ellipsoidal-rounding",
@@ -34,10 +36,8 @@ PAPER = Paper(
         )
     },
     methods=(
-        Method(
+        separable(
             name="EllipsoidalRoundingNMF",
-            room="decomposition",
-            family="separable",
             task="find the pure samples or anchor words of which all data are mixtures",
             summary="Non-negative factors that are rows or columns of the data: where the smallest "
             "ellipsoid touches them, thinned by SPA or XRAY.",
@@ -50,10 +50,8 @@ PAPER = Paper(
             peers=("scikit-learn NMF", "scipy pivoted QR"),
             plots=("plot_contact_ellipsoid", "plot_contact_values", "plot_recovery"),
         ),
-        Method(
+        separable(
             name="AnchorTopics",
-            room="decomposition",
-            family="separable",
             modules=("separable.anchor_topics",),
             task="find topics, their anchor words and clusters of documents",
             summary="Topics of documents by anchor words, without restarts or sampling.",
@@ -64,10 +62,8 @@ PAPER = Paper(
             peers=("scikit-learn NMF", "scikit-learn LatentDirichletAllocation"),
             plots=("plot_anchor_words",),
         ),
-        Method(
+        separable(
             name="min_volume_ellipsoid",
-            room="decomposition",
-            family="separable",
             modules=("separable.enclosing_ellipsoid",),
             task="find the smallest ellipsoid around points, or a D-optimal design",
             summary="The minimum-volume enclosing ellipsoid, centred at the origin or anywhere, "

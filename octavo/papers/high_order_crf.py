@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import time
 import warnings
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 
 from octavo import data, plot, sequence
 from octavo.catalogue import Method, Paper
 from octavo.claims import Run, at_least, at_most, holds, stated, within
+
+crf = partial(Method, room="sequence", family="crf")
 
 PAPER = Paper(
     key="high-order-crf",
@@ -36,16 +38,12 @@ PAPER = Paper(
     },
     refutations={
         "worked-forward-variables": "Three of 31 entries are off by up to 0.017; the others agree.",
-        "exclusive-patterns": (
-            "The paper drew one model; over twenty drawn by its recipe about half as many "
-            "patterns are absent."
-        ),
+        "exclusive-patterns": "The paper drew one model; over twenty drawn by its recipe about "
+        "half as many patterns are absent.",
     },
     methods=(
-        Method(
+        crf(
             name="HighOrderCRF",
-            room="sequence",
-            family="crf",
             task="tag sequences whose labels follow a grammar",
             summary="Conditional random fields with label patterns of any length, trained and "
             "decoded exactly.",
@@ -63,10 +61,8 @@ PAPER = Paper(
                 "plot_pattern_automaton",
             ),
         ),
-        Method(
+        crf(
             name="HighOrderSemiCRF",
-            room="sequence",
-            family="crf",
             modules=("crf.high_order_semi_crf", "crf.segment_labels", "crf.segment_metrics"),
             task="cut sequences into labelled segments",
             summary="Semi-Markov random fields with patterns of segment labels of any length, "

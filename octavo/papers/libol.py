@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,8 @@ import numpy as np
 from octavo import data, online, plot
 from octavo.catalogue import Method, Paper, Trial
 from octavo.claims import Run, at_least, at_most, stated, within
+
+learner = partial(Method, room="online", family="one_pass")
 
 PAPER = Paper(
     key="libol",
@@ -31,10 +33,8 @@ PAPER = Paper(
         )
     },
     methods=(
-        Method(
+        learner(
             name="AROW",
-            room="online",
-            family="one_pass",
             modules=("one_pass.second_order",),
             task="classify a stream in one pass without tuning a learning rate",
             summary="One-pass linear classifiers that know how sure they are of each weight: "
@@ -54,10 +54,8 @@ PAPER = Paper(
                 )
             },
         ),
-        Method(
+        learner(
             name="PassiveAggressive",
-            room="online",
-            family="one_pass",
             modules=("one_pass.first_order",),
             task="classify a stream in one pass at the speed of reading it",
             summary="One-pass linear classifiers that keep a weight vector alone: perceptrons, "
@@ -77,10 +75,8 @@ PAPER = Paper(
                 )
             },
         ),
-        Method(
+        learner(
             name="compare_online",
-            room="online",
-            family="one_pass",
             task="compare update rules along a stream, or try one of your own",
             summary="Predict, score, then learn: mistakes, updates and time of many online "
             "learners over many random orders; a new rule is one function.",

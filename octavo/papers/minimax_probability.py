@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +11,8 @@ import numpy as np
 from octavo import data, plot, svm
 from octavo.catalogue import Method, Paper, Trial
 from octavo.claims import Expectation, NotMeasurable, Run, at_least, at_most, holds, stated, within
+
+machine = partial(Method, room="svm", family="minimax")
 
 PAPER = Paper(
     key="minimax-probability",
@@ -33,10 +35,8 @@ PAPER = Paper(
         "Corollary 8": "worst-case-is-attained solvers-agree",
     },
     methods=(
-        Method(
+        machine(
             name="HighProbabilityMPM",
-            room="svm",
-            family="minimax",
             task="classify from few rows by what is certain of their moments",
             summary="HP-MPM: the best worst-case accuracy when each class's mean and covariance "
             "may be wrong by what its number of rows leaves open.",
@@ -50,10 +50,8 @@ PAPER = Paper(
             plots=("plot_moment_ellipsoids", "plot_guarantee_by_uncertainty", "plot_accuracy_by"),
             quadratic=True,
         ),
-        Method(
+        machine(
             name="MinimaxProbabilityMachine",
-            room="svm",
-            family="minimax",
             modules=("minimax.curve", "minimax.machine", "minimax.moment_space"),
             task="classify with a guarantee that holds for every distribution with given moments",
             summary="MPM: the hyperplane whose worst-case accuracy is the best that two means and "
@@ -68,10 +66,8 @@ PAPER = Paper(
             plots=("plot_moment_ellipsoids",),
             quadratic=True,
         ),
-        Method(
+        machine(
             name="BiasedMPM",
-            room="svm",
-            family="minimax",
             modules=("minimax.biased",),
             task="guarantee the accuracy of one class, or weigh the guarantees of both",
             summary="BMPM and MEMPM: minimax probability machines for errors of unequal cost and "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,8 @@ import numpy as np
 from octavo import data, graphical, plot
 from octavo.catalogue import Method, Paper
 from octavo.claims import NotMeasurable, Run, at_least, at_most, stated
+
+joint_glasso = partial(Method, room="graphical", family="joint_glasso")
 
 PAPER = Paper(
     key="node-based-ggm",
@@ -44,10 +46,8 @@ PAPER = Paper(
         )
     },
     methods=(
-        Method(
+        joint_glasso(
             name="PerturbedNodeJointGraphicalLasso",
-            room="graphical",
-            family="joint_glasso",
             task="find the variables whose relations changed between groups",
             summary="One sparse precision matrix a group, alike but for a few nodes whose whole "
             "neighbourhood is rewired.",
@@ -65,10 +65,8 @@ PAPER = Paper(
                 "plot_edge_recovery",
             ),
         ),
-        Method(
+        joint_glasso(
             name="CohubNodeJointGraphicalLasso",
-            room="graphical",
-            family="joint_glasso",
             modules=("joint_glasso.metrics",),
             task="find the hubs that several networks share",
             summary="One sparse precision matrix a group, its edges at a few hubs that all groups "
@@ -80,10 +78,8 @@ PAPER = Paper(
             peers=("cvxpy",),
             plots=("plot_networks", "plot_node_scores"),
         ),
-        Method(
+        joint_glasso(
             name="FusedJointGraphicalLasso",
-            room="graphical",
-            family="joint_glasso",
             modules=("joint_glasso.edge_penalties",),
             task="estimate networks of groups that share most edges",
             summary="One sparse precision matrix a group: equal but for a few edges, with the same "

@@ -10,10 +10,12 @@ import numpy as np
 
 from octavo import plot, rl
 from octavo.catalogue import Method, Paper
-from octavo.claims import Run, at_least, at_most, holds, stated, within
+from octavo.claims import Expectation, Run, at_least, at_most, holds, stated, within
 
 MDP, LIMITS, GARNET = "FiniteMDP", "lstd_limit", "make_garnet"
 PROBLEMS, FEATURES, LASSO = "make_boyan", "RBFGridFeatures", "lasso_td"
+
+rl_method = partial(Method, room="rl")
 
 PAPER = Paper(
     key="off-policy-traces",
@@ -39,36 +41,23 @@ PAPER = Paper(
         "Theorem 3": "brm-matrix-converges brm-vector-as-printed",
     },
     refutations={
-        "table-5-lspe least-squares-win-off-policy contraction-is-not-restrictive": (
-            "LSPE runs away in a few problems of a hundred although its limit operator is a "
-            "contraction: the operator of a sample is none. A mean over problems shows it, a "
-            "median does not."
-        ),
-        "table-5-brm": (
-            "With λ = 0 the mean error is 10.4; with λ = 1 it is 5 to 7, nearer to the printed "
-            "one, so that the row's λ may be misprinted."
-        ),
-        "brm-vector-as-printed": (
-            "Reward and ratio on its successor are one draw, so that the limit has P̃'DR where "
-            "P'DR is printed."
-        ),
-        "brm-differs-off-policy": (
-            "With λ = 1 the differences of features along a trace telescope, and both methods "
-            "regress the same returns."
-        ),
-        "bound-as-printed": (
-            "The bound belongs to norms; between squared norms, as printed, most random problems "
-            "break it."
-        ),
-        "triangles-are-perfect": (
-            "A discounted value is not a line between the corners; without discount the "
-            "triangles are exact."
-        ),
+        "table-5-lspe least-squares-win-off-policy contraction-is-not-restrictive": "LSPE runs "
+        "away in a few problems of a hundred although its limit operator is a contraction: the "
+        "operator of a sample is none. A mean over problems shows it, a median does not.",
+        "table-5-brm": "With λ = 0 the mean error is 10.4; with λ = 1 it is 5 to 7, nearer to the "
+        "printed one, so that the row's λ may be misprinted.",
+        "brm-vector-as-printed": "Reward and ratio on its successor are one draw, so that the "
+        "limit has P̃'DR where P'DR is printed.",
+        "brm-differs-off-policy": "With λ = 1 the differences of features along a trace telescope, "
+        "and both methods regress the same returns.",
+        "bound-as-printed": "The bound belongs to norms; between squared norms, as printed, most "
+        "random problems break it.",
+        "triangles-are-perfect": "A discounted value is not a line between the corners; without "
+        "discount the triangles are exact.",
     },
     methods=(
-        Method(
+        rl_method(
             name=GARNET,
-            room="rl",
             family="problems",
             modules=("problems.garnet", "studies.garnet_study"),
             task="compare methods of policy evaluation on random problems",
@@ -81,9 +70,8 @@ PAPER = Paper(
             peers=("quantecon",),
             plots=("plot_error_by_lambda", "plot_evaluation_curves"),
         ),
-        Method(
+        rl_method(
             name=MDP,
-            room="rl",
             family="processes",
             task="compute values and errors of a policy in a known finite model",
             summary="Exact values, state distributions and objectives of finite Markov decision "
@@ -96,9 +84,8 @@ PAPER = Paper(
             peers=("quantecon",),
             plots=("plot_value_map",),
         ),
-        Method(
+        rl_method(
             name=LIMITS,
-            room="rl",
             family="theory",
             task="know where methods with traces converge, and whether they do",
             summary="Closed forms of what LSTD(λ) and BRM(λ) tend to on endless off-policy data, "
@@ -110,9 +97,8 @@ PAPER = Paper(
             peers=("simulation",),
             plots=("plot_spectral_radius",),
         ),
-        Method(
+        rl_method(
             name=PROBLEMS,
-            room="rl",
             family="problems",
             task="test policy evaluation on standard problems with known values",
             summary="The Boyan chain, Baird's star, random MDPs, poles on carts and chains of "
@@ -124,9 +110,8 @@ PAPER = Paper(
             peers=("quantecon", "scipy"),
             plots=("plot_value_map", "plot_state_features"),
         ),
-        Method(
+        rl_method(
             name=FEATURES,
-            room="rl",
             family="features",
             task="turn states into features of a linear value function",
             summary="Triangles, tables, Gaussian grids, squares and tiles as transformers, and a "
@@ -138,9 +123,8 @@ PAPER = Paper(
             peers=("scikit-learn",),
             plots=("plot_state_features",),
         ),
-        Method(
+        rl_method(
             name=LASSO,
-            room="rl",
             family="evaluators",
             modules=(
                 "evaluators.complementarity",
@@ -192,7 +176,6 @@ SHAPES = {"small": (30, 2, 2, 8), "big": (100, 4, 3, 20)}
 DIVERGED = 100.0
 # Problems and steps of the tables.
 SIZE = (30, 10_000)
-LAMBDAS = (0.0, 0.4, 0.7, 0.9, 1.0)
 
 
 @lru_cache(maxsize=512)
@@ -234,31 +217,31 @@ def summary(method: str, found: np.ndarray) -> str:
     return text + (f", above {DIVERGED:g} in {lost} of {found.size} problems" if lost else "")
 
 
-def tolerance(table: int, published: float) -> dict[str, Any]:
+def tolerance(table: int, published: float) -> Expectation:
     """Return the expectation of an entry."""
     if TABLES[table][1]:
         why = "a quarter: the ratios have no second moment, so that no standard error exists"
-        return {"published": published, "expect": within(round(published / 4, 3), because=why)}
+        return within(round(published / 4, 3), because=why)
     # The spread over problems is 0.43 (small) and 0.11 (big).
     spread = {"small": 0.43, "big": 0.11}[TABLES[table][0]]
     band = round(2 * spread * np.sqrt(1 / 30 + 1 / 150), 3)
     why = "two standard errors of the difference of a mean over 30 problems and ours over 150"
-    return {"published": published, "expect": within(band, because=why)}
+    return within(band, because=why)
 
 
-TABLE_ROWS = {
-    f"{table} {method}": tolerance(table, row[-1])
-    | {
-        "where": f"Table {table}",
-        "says": f"{size} problems, {'off' if off_policy else 'on'}-policy: {method} with "
-        f"λ = {row[0]:g} has a mean error of {row[-1]:.2f}",
+@PAPER.section(seeds=SEEDS).rows(
+    {
+        f"{table} {method}": {
+            "published": row[-1],
+            "where": f"Table {table}",
+            "says": f"{size} problems, {'off' if off_policy else 'on'}-policy: {method} with "
+            f"λ = {row[0]:g} has a mean error of {row[-1]:.2f}",
+            "expect": tolerance(table, row[-1]),
+        }
+        for table, (size, off_policy, rows) in TABLES.items()
+        for method, row in rows.items()
     }
-    for table, (size, off_policy, rows) in TABLES.items()
-    for method, row in rows.items()
-}
-
-
-@PAPER.section(seeds=SEEDS).rows(TABLE_ROWS)
+)
 def table(run: Run, row: str) -> float:
     number, method = row.split()
     found = errors(int(number), run.seed, method, *SIZE)
@@ -456,17 +439,16 @@ def lstd_statistics_converge(run: Run) -> float:
     return max(relative(A, exact.A), relative(b, exact.b))
 
 
-@limits.rows(
+@limits.table(
     {
-        "matrix-converges": {"says": "BRM(λ): the matrix tends to Ã as Theorem 3 prints it"},
-        "vector-as-printed": {"says": "BRM(λ): the vector tends to b̃ as Theorem 3 prints it"},
-        "vector-corrected": {
-            "says": "BRM(λ): the vector tends to b̃ with P̃'D for P'D where a reward meets its ratio",
-            "where": "Theorem 3, corrected",
-            "kind": "own",
-        },
+        "matrix-converges": "BRM(λ): the matrix tends to Ã as Theorem 3 prints it",
+        "vector-as-printed": "BRM(λ): the vector tends to b̃ as Theorem 3 prints it",
+        "vector-corrected": "BRM(λ): the vector tends to b̃ with P̃'D for P'D where a reward meets "
+        "its ratio",
     },
-    published="equal",
+    "equal",
+    {"vector-corrected": "Theorem 3, corrected"},
+    kind={"vector-corrected": "own"},
 )
 def brm(run: Run, row: str) -> float:
     garnet, pi, pi0 = off_policy_pair(run.seed)
@@ -540,21 +522,14 @@ def short_log(seed: int, n: int = 40):
 @stated("equal", "Algorithms 1 to 4")
 def recursive_is_batch(run: Run) -> float:
     log, gaps = short_log(run.seed), []
+    off: dict[str, Any] = {"off_policy": "standard"}
+    exact = off | {"solver": "recursive"}
     for lam in (0.0, 0.6, 1.0):
         pairs: tuple[tuple[Any, Any], ...] = (
-            (
-                rl.LSTD(0.95, lam, solver="recursive", off_policy="standard"),
-                partial(rl.forward_lstd, off_policy="standard"),
-            ),
-            (
-                rl.LSPE(0.95, lam, off_policy="standard"),
-                partial(rl.forward_lspe, off_policy="standard"),
-            ),
-            (
-                rl.FPKF(0.95, lam, eps=10.0, off_policy="standard"),
-                partial(rl.forward_fpkf, off_policy="standard"),
-            ),
-            (rl.BRM(0.95, lam, solver="recursive", off_policy="standard"), rl.forward_brm),
+            (rl.LSTD(0.95, lam, **exact), partial(rl.forward_lstd, **off)),
+            (rl.LSPE(0.95, lam, **off), partial(rl.forward_lspe, **off)),
+            (rl.FPKF(0.95, lam, eps=10.0, **off), partial(rl.forward_fpkf, **off)),
+            (rl.BRM(0.95, lam, **exact), rl.forward_brm),
         )
         for model, forward in pairs:
             with warnings.catch_warnings():
@@ -618,21 +593,16 @@ companion = PAPER.section(
 )
 
 
-@companion.rows(
+@companion.table(
     {
-        "as-printed": {"says": "MSE ≤ √C / (1 − γ) MSBE, between squared norms"},
-        "corrected": {
-            "says": "√MSE ≤ √C / (1 − γ) √MSBE, with C = max P_ij / d_j",
-            "where": f"{COMPANION}, Equation (15), corrected",
-            "kind": "own",
-        },
+        "as-printed": "MSE ≤ √C / (1 − γ) MSBE, between squared norms",
+        "corrected": "√MSE ≤ √C / (1 − γ) √MSBE, with C = max P_ij / d_j",
     },
-    where=f"{COMPANION}, Equation (15)",
-    published=0.0,
-    unit="% failures",
-    expect=at_most(0.0, because="a bound has no exceptions"),
-    method=MDP,
+    where={"corrected": f"{COMPANION}, Equation (15), corrected"},
+    kind={"corrected": "own"},
 )
+@stated(0.0, f"{COMPANION}, Equation (15)", unit="% failures", method=MDP)
+@at_most(0.0, because="a bound has no exceptions")
 def bound(run: Run, row: str) -> float:
     failures, n = 0, 3000 if run.full else 300
     for k in range(n):
@@ -753,14 +723,9 @@ def error_by_lambda():
 @PAPER.figure("Learning curves on small problems, off-policy (Figure 4)")
 def learning_curves():
     every = rl.garnet_evaluators()
-    fixed = {
-        name: (every[name][0], {k: [v] for k, v in settings.items()})
-        for name, settings in {
-            "LSTD": {"lam": 0.4},
-            "FPKF": {"lam": 0.7},
-            "TD": {"lam": 0.4, "learning_rate": 0.1, "learning_rate_decay": 100.0},
-        }.items()
-    }
+    slow = {"lam": [0.4], "learning_rate": [0.1], "learning_rate_decay": [100.0]}
+    settings = {"LSTD": {"lam": [0.4]}, "FPKF": {"lam": [0.7]}, "TD": slow}
+    fixed = {name: (every[name][0], own) for name, own in settings.items()}
     study = rl.garnet_study(
         off_policy=True, methods=fixed, n_tune=1, n_test=10, tune_steps=1000, test_steps=20_000
     )
@@ -775,9 +740,8 @@ def spectral_radius():
         garnet = rl.make_garnet(random_state=seed)
         pi, pi0 = garnet.random_policy(seed), garnet.random_policy(seed + 100)
         for name, acting in (("on-policy", None), ("off-policy", pi0)):
-            radii[name].append(
-                [rl.contraction(garnet, pi, acting, lam).spectral_radius for lam in lambdas]
-            )
+            found = (rl.contraction(garnet, pi, acting, lam) for lam in lambdas)
+            radii[name].append([limit.spectral_radius for limit in found])
     return plot.plot_spectral_radius(lambdas, radii).figure
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +11,8 @@ import numpy as np
 from octavo import data, linear, plot
 from octavo.catalogue import Method, Paper
 from octavo.claims import Run, at_least, at_most, holds, stated, within
+
+private = partial(Method, room="linear", family="private")
 
 PAPER = Paper(
     key="private-erm",
@@ -36,19 +38,14 @@ PAPER = Paper(
         "Theorems 26 and 27": "selection-is-private selection-is-good",
     },
     refutations={
-        "adult-small-penalties": (
-            "Below Λ = 2.2e-4 the added penalty makes all columns one model; 0.8248 in each of "
-            "them looks like one bad draw of noise that was used throughout."
-        ),
-        "kernels-as-printed": (
-            "The norm of the printed features reaches √2, beyond the 1 that the noise is set for."
-        ),
+        "adult-small-penalties": "Below Λ = 2.2e-4 the added penalty makes all columns one model; "
+        "0.8248 in each of them looks like one bad draw of noise that was used throughout.",
+        "kernels-as-printed": "The norm of the printed features reaches √2, beyond the 1 that the "
+        "noise is set for.",
     },
     methods=(
-        Method(
+        private(
             name="PrivateLinearClassifier",
-            room="linear",
-            family="private",
             task="publish a classifier trained on secret records",
             summary="Logistic regression and linear SVMs with pure ε-differential privacy.",
             use_when="A linear model of medical, financial or personnel records is to be handed "
@@ -59,10 +56,8 @@ PAPER = Paper(
             peers=("scikit-learn", "scipy"),
             plots=("plot_error_by_epsilon", "plot_error_by_penalty"),
         ),
-        Method(
+        private(
             name="PrivateKernelClassifier",
-            room="linear",
-            family="private",
             modules=("private.kernel_machine",),
             task="publish a kernel classifier trained on secret records",
             summary="Kernel classifiers with ε-differential privacy, on random Fourier features.",
@@ -73,10 +68,8 @@ PAPER = Paper(
             peers=("scikit-learn",),
             plots=("plot_decision_regions",),
         ),
-        Method(
+        private(
             name="PrivateModelSelector",
-            room="linear",
-            family="private",
             modules=("private.tuning",),
             task="choose the parameters of a private model privately",
             summary="Tune private models on disjoint records, or on public ones, for one epsilon.",
@@ -87,10 +80,8 @@ PAPER = Paper(
             peers=("scikit-learn",),
             plots=("plot_error_by_size",),
         ),
-        Method(
+        private(
             name="privacy_audit",
-            room="linear",
-            family="private",
             modules=("private.audit", "private.ledger"),
             task="check and keep account of the privacy that models spend",
             summary="The exact privacy loss of a private linear model, and a ledger that refuses "

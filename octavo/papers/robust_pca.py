@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,8 @@ import numpy as np
 from octavo import data, decomposition, plot
 from octavo.catalogue import Method, Paper
 from octavo.claims import Run, at_least, at_most, holds, stated, within
+
+gms = partial(Method, room="decomposition", family="gms")
 
 PAPER = Paper(
     key="robust-pca",
@@ -33,17 +35,13 @@ PAPER = Paper(
         "Theorems 4, 5 and 9": "enough-inliers printed-ratio maronna-does-not-recover",
     },
     refutations={
-        "angle-egms-*": (
-            "The angles are 9 and 15 degrees over a hundred draws; the paper shows no "
-            "deviations, and why they differ is not known."
-        ),
+        "angle-egms-*": "The angles are 9 and 15 degrees over a hundred draws; the paper shows no "
+        "deviations, and why they differ is not known.",
         "printed-ratio": "The proof gives the inverse of the printed constant, times √2.",
     },
     methods=(
-        Method(
+        gms(
             name="GeometricMedianSubspace",
-            room="decomposition",
-            family="gms",
             task="find a low-dimensional subspace when many rows are garbage",
             summary="PCA that whole rows of outliers cannot move: one convex problem without a "
             "parameter, certified, at a cost of the order of PCA.",
@@ -61,10 +59,8 @@ PAPER = Paper(
                 "plot_background",
             ),
         ),
-        Method(
+        gms(
             name="tyler_shape",
-            room="decomposition",
-            family="gms",
             modules=("gms.robust_shape",),
             task="estimate a covariance matrix from heavy-tailed rows",
             summary="Scatter matrices that far rows cannot inflate: Tyler's shape and Maronna's "
@@ -76,10 +72,8 @@ PAPER = Paper(
             peers=("pyriemann",),
             plots=("plot_shape_ellipses",),
         ),
-        Method(
+        gms(
             name="principal_component_pursuit",
-            room="decomposition",
-            family="gms",
             modules=("gms.convex_pursuits",),
             task="split a matrix into low rank and sparse",
             summary="Low rank plus sparse entries, or plus few outlying rows, with the duality "
