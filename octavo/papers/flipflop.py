@@ -131,30 +131,24 @@ BOUNDS: dict[str, tuple[str, str]] = {
 }
 
 
-@theory.rows(
+@theory.table(
     {
-        "theorem-8": {
-            "says": "AdaHedge's regret is at most the bound of Theorem 8",
-            "where": "Theorem 8",
-        },
-        "lemma-3": {
-            "says": "AdaHedge's regret is at most twice its cumulative mixability gap",
-            "where": "Lemma 3",
-        },
-        "theorem-15-leader": {
-            "says": "FlipFlop's regret is at most 5.64 times that of following the leader plus "
-            "3.73 S",
-            "where": "Theorem 15 and Corollary 16",
-        },
-        "theorem-15-losses": {
-            "says": "FlipFlop keeps AdaHedge's bound up to a constant factor",
-            "where": "Theorem 15",
-        },
+        "theorem-8": "AdaHedge's regret is at most the bound of Theorem 8",
+        "lemma-3": "AdaHedge's regret is at most twice its cumulative mixability gap",
+        "theorem-15-leader": "FlipFlop's regret is at most 5.64 times that of following the leader "
+        "plus 3.73 S",
+        "theorem-15-losses": "FlipFlop keeps AdaHedge's bound up to a constant factor",
     },
-    prefix="",
-    published="regret / bound ≤ 1",
-    expect=at_most(1.0 + 1e-9, because="no game and no round may exceed it, rounding apart"),
+    "regret / bound ≤ 1",
+    {
+        "theorem-8": "Theorem 8",
+        "lemma-3": "Lemma 3",
+        "theorem-15-leader": "Theorem 15 and Corollary 16",
+        "theorem-15-losses": "Theorem 15",
+    },
+    name="{row}",
 )
+@at_most(1.0 + 1e-9, because="no game and no round may exceed it, rounding apart")
 def bound(run: Run, name: str) -> float:
     player, law = BOUNDS[name]
     return largest_ratio(run, strategies()[player], law)

@@ -322,6 +322,7 @@ def reduced_covariances_are_moments(run: Run) -> float:
 
 
 # --- the synthetic study -------------------------------------------------------------------------
+IN = "vhem-beats-ppk-in-"
 synthetic = PAPER.section(
     where="Section 5.3.2 and Figure 3",
     kind="ordering",
@@ -332,24 +333,16 @@ synthetic = PAPER.section(
 )
 
 
-@synthetic.rows(
+@synthetic.table(
     {
-        "rand": {
-            "name": "vhem-beats-ppk-in-rand-index",
-            "says": "VHEM's Rand index is above PPK-SC's in most settings",
-        },
-        "loglik": {
-            "name": "vhem-beats-ppk-in-loglik",
-            "says": "VHEM's centres explain the original HMMs better than PPK-SC's, which VHEM "
-            "learns for its clusters",
-            "unit": "nats a position",
-        },
-        "compact": {
-            "name": "vhem-beats-ppk-in-compactness",
-            "says": "VHEM's clusters are more compact by PPK similarity in most settings",
-        },
+        "rand": "VHEM's Rand index is above PPK-SC's in most settings",
+        "loglik": "VHEM's centres explain the original HMMs better than PPK-SC's, which VHEM "
+        "learns for its clusters",
+        "compact": "VHEM's clusters are more compact by PPK similarity in most settings",
     },
-    published="above",
+    "above",
+    unit={"loglik": "nats a position"},
+    name={"rand": IN + "rand-index", "loglik": IN + "loglik", "compact": IN + "compactness"},
 )
 def vhem_beats_ppk(run: Run, what: str) -> float:
     return over_cells(run, f"vhem {what}", f"ppk {what}")
@@ -504,22 +497,18 @@ vowels = PAPER.section(
 
 @vowels.rows(
     {
-        "em vhem 0": {
-            "name": "em-classifies-better",
-            "says": "EM on all sequences classifies better than VHEM (70.7 % against 65.1 %)",
-            "published": 5.6,
-        },
-        "vhem em 1": {
-            "name": "vhem-retrieves-better",
-            "says": "VHEM retrieves better than EM (MAP 0.775 against 0.756)",
-            "published": 1.9,
-        },
-        "vhem ppk 0": {
-            "name": "vhem-classifies-better-than-ppk",
-            "says": "VHEM classifies better than PPK-SC (65.1 % against 64.6 %)",
-            "published": 0.5,
-        },
-    }
+        "em vhem 0": (
+            "EM on all sequences classifies better than VHEM (70.7 % against 65.1 %)",
+            5.6,
+        ),
+        "vhem em 1": ("VHEM retrieves better than EM (MAP 0.775 against 0.756)", 1.9),
+        "vhem ppk 0": ("VHEM classifies better than PPK-SC (65.1 % against 64.6 %)", 0.5),
+    },
+    name={
+        "em vhem 0": "em-classifies-better",
+        "vhem em 1": "vhem-retrieves-better",
+        "vhem ppk 0": "vhem-classifies-better-than-ppk",
+    },
 )
 def better(run: Run, row: str) -> float:
     first, second, what = row.split()

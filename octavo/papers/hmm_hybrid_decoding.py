@@ -158,13 +158,14 @@ def digits_wrong(run: Run, transform: str, table: str) -> float:
 PRINTED = {"top": ("brushe", TABLE_2_TOP), "bottom": ("brushe-normalized", TABLE_2_BOTTOM)}
 
 
-@PAPER.section(where="Table 2", kind="figure", published="every digit").rows(
+@PAPER.table(
     {
-        "top": {"says": "Brushe's hybrid (51) gives the variables printed at the top (μ = 7)"},
-        "bottom": {"says": "The normalised hybrid (54) gives those printed at the bottom (μ = 7)"},
-    },
-    expect=at_most(0, because="printed digits are compared exactly"),
+        "top": "Brushe's hybrid (51) gives the variables printed at the top (μ = 7)",
+        "bottom": "The normalised hybrid (54) gives those printed at the bottom (μ = 7)",
+    }
 )
+@stated("every digit", "Table 2", kind="figure")
+@at_most(0, because="printed digits are compared exactly")
 def table_2(run: Run, part: str) -> float:
     if part == "bottom":
         run.note("two entries of the second row are illegible in our copy")
@@ -388,41 +389,36 @@ def agreement(run: Run, mu: float, other: str) -> float:
     return 100 * float(same.all(axis=1).mean())
 
 
-@PAPER.section(where="Section 6.3", unit="% of sequences", seeds=SEEDS).rows(
+@PAPER.table(
     {
-        "pmap 0.001": {
-            "name": "normalised-hybrid-reaches-pmap",
-            "says": "The normalised hybrid (54) is posterior decoding at μ = 0.001 for T = 100",
-        },
-        "viterbi 10000": {
-            "name": "normalised-hybrid-reaches-viterbi",
-            "says": "The normalised hybrid (54) is Viterbi at μ = 10000 for T = 100",
-        },
+        "pmap 0.001": "The normalised hybrid (54) is posterior decoding at μ = 0.001 for T = 100",
+        "viterbi 10000": "The normalised hybrid (54) is Viterbi at μ = 10000 for T = 100",
     },
-    published=100,
+    name={
+        row: f"normalised-hybrid-reaches-{row.split()[0]}"
+        for row in ("pmap 0.001", "viterbi 10000")
+    },
     stand_in="simulated protein sequences in place of a subset of the real ones",
-    expect=at_least(99, because="the paper confirms it on a subset of unstated size"),
 )
+@stated(100, "Section 6.3", unit="% of sequences", seeds=SEEDS)
+@at_least(99, because="the paper confirms it on a subset of unstated size")
 def normalised_hybrid_reaches(run: Run, row: str) -> float:
     other, mu = row.split()
     return agreement(run, float(mu), other)
 
 
 # --- the protein experiment ---------------------------------------------------------------------
-real = {"kind": "figure", "unit": "%", "where": "Section 5.2"}
 PAPER.not_measurable(
     "real-pmap-error",
     NO_DATA,
-    says="On 25,713 proteins posterior decoding errs in 46.10 % of positions",
-    published=46.10,
-    **real,
+    "On 25,713 proteins posterior decoding errs in 46.10 % of positions",
+    stated(46.10, "Section 5.2", unit="%"),
 )
 PAPER.not_measurable(
     "real-viterbi-error",
     NO_DATA,
-    says="On 25,713 proteins Viterbi errs in 59.68 % of positions",
-    published=59.68,
-    **real,
+    "On 25,713 proteins Viterbi errs in 59.68 % of positions",
+    stated(59.68, "Section 5.2", unit="%"),
 )
 PAPER.not_measurable(
     "case-877",
@@ -432,9 +428,9 @@ PAPER.not_measurable(
 )
 
 simulated = PAPER.section(seeds=SEEDS, stand_in=STAND_IN, kind="ordering")
-gains = PAPER.section(**simulated.defaults, unit="points", expect=at_least(0.0, because=SAMPLING))
-shares = PAPER.section(
-    **simulated.defaults, unit="% of sequences", expect=at_least(50, because='"most"; ' + SAMPLING)
+gains = simulated.section(unit="points", expect=at_least(0.0, because=SAMPLING))
+shares = simulated.section(
+    unit="% of sequences", expect=at_least(50, because='"most"; ' + SAMPLING)
 )
 
 
@@ -450,24 +446,21 @@ def prior_beats_viterbi(run: Run) -> float:
 MARGIN = "the paper's 95 % margin over 15 simulated data sets"
 
 
-@simulated.rows(
+@simulated.table(
     {
-        "pmap-error": {
-            "says": "Where the model is right, posterior decoding errs in 47.49 % of positions",
-            "published": 47.49,
-            "expect": within(0.047, because=MARGIN),
-        },
-        "viterbi-error": {
-            "says": "Where the model is right, Viterbi errs in 54.95 % of positions",
-            "published": 54.95,
-            "expect": within(0.068, because=MARGIN),
-        },
+        "pmap-error": "Where the model is right, posterior decoding errs in 47.49 % of positions",
+        "viterbi-error": "Where the model is right, Viterbi errs in 54.95 % of positions",
     },
     where="Section 5.2, 15 simulated data sets",
     unit="%",
     kind="figure",
-    prefix="",
+    name="{row}",
+    expect={
+        "pmap-error": within(0.047, because=MARGIN),
+        "viterbi-error": within(0.068, because=MARGIN),
+    },
 )
+@stated({"pmap-error": 47.49, "viterbi-error": 54.95})
 def error_at(run: Run, name: str) -> float:
     return float(errors(run, "hybrid-pvd", float(name == "viterbi-error")).mean())
 

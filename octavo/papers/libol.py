@@ -121,6 +121,7 @@ TUNED = (
     "parameters tuned as the paper does, on one random order of the rows that are then judged; "
     f"then {N_ORDERS} random orders"
 )
+OF_20_ORDERS = "two standard errors of the printed mean of 20 orders"
 ABOVE = "the whole 95 % interval over seeds must lie above 0"
 
 
@@ -164,18 +165,13 @@ def expected_rate(name: str):
     )
 
 
-@table_1.rows(
-    {
-        name: {
-            "published": row[0],
-            "expect": expected_rate(name),
-            "method": FIRST if name in FIRST_ORDER else SECOND,
-        }
-        for name, row in TABLE_1.items()
-    },
-    prefix="rate-of-",
-    says="{row} errs in {published:.1%} of the examples of svmguide3",
+@table_1.table(
+    "{row} errs in {published:.1%} of the examples of svmguide3",
+    name="rate-of-{row}",
+    method=dict.fromkeys(FIRST_ORDER, FIRST),
+    expect={name: expected_rate(name) for name in TABLE_1},
 )
+@stated({name: row[0] for name, row in TABLE_1.items()})
 def rate(run: Run, name: str) -> float:
     if name == "NAROW":
         run.note(
@@ -190,21 +186,16 @@ def rate(run: Run, name: str) -> float:
     return found
 
 
-@table_1.rows(
-    {
-        name: {
-            "published": TABLE_1[name][2],
-            "expect": within(
-                round(2 * TABLE_1[name][3] / N_ORDERS**0.5 + 0.05, 1),
-                because="two standard errors of the printed mean of 20 orders",
-            ),
-            "method": FIRST if name in FIRST_ORDER else SECOND,
-        }
+@table_1.table(
+    "{row} makes {published} updates on svmguide3",
+    unit="updates",
+    method=dict.fromkeys(FIRST_ORDER, FIRST),
+    expect={
+        name: within(round(2 * TABLE_1[name][3] / N_ORDERS**0.5 + 0.05, 1), because=OF_20_ORDERS)
         for name in UNTUNED
     },
-    says="{row} makes {published} updates on svmguide3",
-    unit="updates",
 )
+@stated({name: TABLE_1[name][2] for name in UNTUNED})
 def updates_of(run: Run, name: str) -> float:
     return run_of(name, run.seed)[1]
 
@@ -277,22 +268,21 @@ def stand_in_rate(run: Run, name: str) -> float:
 
 @table_1.rows(
     {
-        "AROW SCW": {
-            "name": "scw-beats-arow-on-a-large-stream",
-            "says": "On ijcnn1 SCW errs less than AROW: 0.060 against 0.082",
-            "published": 0.022,
-        },
-        "Perceptron AROW": {
-            "name": "arow-beats-the-perceptron-on-a-large-stream",
-            "says": "On ijcnn1 AROW errs less than the perceptron: 0.082 against 0.106",
-            "published": 0.024,
-        },
+        "AROW SCW": ("On ijcnn1 SCW errs less than AROW: 0.060 against 0.082", 0.022),
+        "Perceptron AROW": (
+            "On ijcnn1 AROW errs less than the perceptron: 0.082 against 0.106",
+            0.024,
+        ),
+    },
+    name={
+        "AROW SCW": "scw-beats-arow-on-a-large-stream",
+        "Perceptron AROW": "arow-beats-the-perceptron-on-a-large-stream",
     },
     kind="ordering",
     stand_in=STAND_IN,
     full_seeds=SEEDS,
-    expect=at_least(0.0, because=ABOVE),
 )
+@at_least(0.0, because=ABOVE)
 def errs_less(run: Run, pair: str) -> float:
     worse, better = pair.split()
     return stand_in_rate(run, worse) - stand_in_rate(run, better)
@@ -312,14 +302,14 @@ def seconds_of_a_pass(run: Run, name: str) -> float:
     return min(times)
 
 
-@PAPER.section(where="Table 1, MATLAB on a machine of 2012", unit="s", kind="own").rows(
-    {
-        "Perceptron": {"name": "perceptron-time", "published": 5.668, "method": FIRST},
-        "SCW": {"name": "scw-time", "published": 7.921, "method": SECOND},
-    },
-    says="A pass of {row} over ijcnn1 takes {published} s",
-    expect=at_most(0.55, because="ten times faster, more than a machine of today explains"),
+@PAPER.table(
+    "A pass of {row} over ijcnn1 takes {published} s",
+    name="{row}-time",
+    kind="own",
+    method={"Perceptron": FIRST},
 )
+@stated({"Perceptron": 5.668, "SCW": 7.921}, "Table 1, MATLAB on a machine of 2012", unit="s")
+@at_most(0.55, because="ten times faster, more than a machine of today explains")
 def pass_time(run: Run, name: str) -> float:
     return seconds_of_a_pass(run, name)
 

@@ -208,36 +208,25 @@ def norms_hardly_differ_with_many_samples(run: Run) -> float:
     return max(np.ptp(toy_errors(nu, run.seed, run.full, n)) for nu in (0.0, 0.44))
 
 
-for _name, _where, _says, _published in (
-    (
-        "protein-localisation",
-        "Table 1",
-        "Subcellular localisation: norms near 1 are best (1 - MCC)",
-        "plant 8.18, 9.47, 11.85 at p = 1, 2, ∞",
-    ),
-    (
-        "gene-starts",
-        "Section 6.3, Figure 4",
-        "Gene starts: p = 2 is best up to 20,000 samples, p = 1 worst (AUC)",
-        "p = 2 best",
-    ),
-    (
-        "metabolic-network",
-        "Table 2",
-        "Yeast enzymes: the sum is best of all norms (AUC)",
-        "82.94 the sum, 75.08 at p = 1",
-    ),
-):
-    PAPER.not_measurable(
-        _name,
-        "the kernel matrices of the paper's supplement are no longer online",
-        says=_says,
-        where=_where,
-        published=_published,
-        kind="ordering",
-    )
-
-
+OFFLINE = "the kernel matrices of the paper's supplement are no longer online"
+PAPER.not_measurable(
+    "protein-localisation",
+    OFFLINE,
+    "Subcellular localisation: norms near 1 are best (1 - MCC)",
+    stated("plant 8.18, 9.47, 11.85 at p = 1, 2, ∞", "Table 1", kind="ordering"),
+)
+PAPER.not_measurable(
+    "gene-starts",
+    OFFLINE,
+    "Gene starts: p = 2 is best up to 20,000 samples, p = 1 worst (AUC)",
+    stated("p = 2 best", "Section 6.3, Figure 4", kind="ordering"),
+)
+PAPER.not_measurable(
+    "metabolic-network",
+    OFFLINE,
+    "Yeast enzymes: the sum is best of all norms (AUC)",
+    stated("82.94 the sum, 75.08 at p = 1", "Table 2", kind="ordering"),
+)
 speed = PAPER.section(
     kind="speed",
     seeds=SEEDS,
@@ -393,17 +382,16 @@ def seconds_of(seed: int, n: int, n_kernels: int) -> dict[str, float]:
 
 @speed.rows(
     {
-        "the-sum-is-fastest": {
-            "name": "the-sum-is-fastest",
-            "says": "The machine on the sum of kernels is faster than every solver of MKL",
-            "published": "fastest",
-        },
-        "interleaving-beats-the-wrapper": {
-            "name": "interleaving-beats-the-wrapper",
-            "says": "The wrapper is slower than interleaving the steps on weights and machine",
-            "published": "slower",
-        },
+        "the-sum-is-fastest": (
+            "The machine on the sum of kernels is faster than every solver of MKL",
+            "fastest",
+        ),
+        "interleaving-beats-the-wrapper": (
+            "The wrapper is slower than interleaving the steps on weights and machine",
+            "slower",
+        ),
     },
+    prefix="",
     where="Section 6.5.1 and Figure 7 (top): 50 precomputed kernels",
 )
 def figure_7(run: Run, row: str) -> float:

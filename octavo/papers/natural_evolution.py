@@ -206,24 +206,19 @@ def ratio_to_cma(run: Run, f: Any, d: int = DIMS, bipop: bool = False, **options
     return solved(evaluations(f, run.seed, d=d, **options)) / float(theirs[3])
 
 
-@runs.rows(
+@runs.table(
     {
-        "ellipsoid": {
-            "name": "ellipsoid-beside-cma",
-            "says": "On a rotated ellipsoid xNES needs more evaluations than CMA-ES",
-            "expect": at_least(1.0, because="slower means more evaluations"),
-        },
-        "adaptive-sphere": {
-            "name": "adaptive-sphere-beside-cma",
-            "says": "With adaptation sampling the sphere costs no more than with CMA-ES",
-            "expect": at_most(1.5, because="within a factor of 1.5 of CMA-ES"),
-        },
+        "ellipsoid": "On a rotated ellipsoid xNES needs more evaluations than CMA-ES",
+        "adaptive-sphere": "With adaptation sampling the sphere costs no more than with CMA-ES",
     },
     where="Section 5.2 counts functions of BBOB and says nothing of single ones",
-    published="not said",
-    kind="own",
-    unit="times",
+    name="{row}-beside-cma",
+    expect={
+        "ellipsoid": at_least(1.0, because="slower means more evaluations"),
+        "adaptive-sphere": at_most(1.5, because="within a factor of 1.5 of CMA-ES"),
+    },
 )
+@stated("not said", kind="own", unit="times")
 def beside_cma(run: Run, row: str) -> float:
     if row == "adaptive-sphere":
         return ratio_to_cma(run, sphere, adapt=True)
@@ -291,12 +286,9 @@ def pole_median(run: Run, n_units: int, method: str, adapt: bool = False) -> flo
 poles = PAPER.section(where="Section 5.3, Figure 8", kind="ordering", seeds=FEW)
 
 
-@poles.rows(
-    {"xnes": 200, "snes": 200},
-    says="{row} balances two poles without velocities in about 200 evaluations, n = 1",
-    unit="evaluations",
-    expect=at_most(410, because="CoSyNE's 410, the best before, must be beaten"),
-)
+@poles.table("{row} balances two poles without velocities in about 200 evaluations, n = 1")
+@stated({"xnes": 200, "snes": 200}, unit="evaluations")
+@at_most(410, because="CoSyNE's 410, the best before, must be beaten")
 def double_pole(run: Run, row: str) -> float:
     return pole_median(run, 1, row)
 
@@ -399,17 +391,14 @@ def success_table(lengths: dict[str, list[float]]) -> str:
 benchmark = PAPER.section(where="Section 5.2", seeds=FEW, kind="ordering")
 
 
-@benchmark.rows(
-    {"5": {"name": "bbob-in-5-dimensions"}, "20": {"name": "bbob-in-20-dimensions"}},
-    says="xNES solves BBOB's unimodal functions in {row} dimensions",
+@benchmark.table(
+    dict.fromkeys(("5", "20"), "xNES solves BBOB's unimodal functions in {row} dimensions"),
     where="Section 5.2, Figure 5 (f1, f2, f8 to f14)",
-    published="to 1e-8 within 10⁵ d evaluations",
-    kind="figure",
-    seeds=(0,),
-    random=False,
+    name="bbob-in-{row}-dimensions",
     unit="of the instances",
-    expect=at_least(1.0, because="all 15 instances of nine functions"),
 )
+@stated("to 1e-8 within 10⁵ d evaluations", kind="figure", seeds=(0,), random=False)
+@at_least(1.0, because="all 15 instances of nine functions")
 def bbob_share(run: Run, row: str) -> float:
     lengths = bbob(run, "bbob", int(row), (1, 2, *range(8, 15)))
     run.note("solved: " + success_table(lengths))
@@ -443,31 +432,28 @@ def weak_on_many_optima(run: Run) -> float:
     return float(np.mean([np.isfinite(own) for own in lengths.values()]))
 
 
-for _name, _where, _says in (
-    (
-        "noise-free-functions",
-        "Figures 4 and 5",
-        "xNES is among the best of BBOB-2009 on the 24 noise-free functions",
-    ),
-    (
-        "noisy-functions",
-        "Figures 4 and 6",
-        "xNES is among the best of BBOB-2009 on the 30 noisy functions",
-    ),
-    (
-        "best-of-2009",
-        "Section 5.2",
-        "xNES-as beats all entrants of BBOB-2009 on f115 and, in small budgets, f18, f118, f119",
-    ),
-):
-    PAPER.not_measurable(
-        _name,
-        "figures without numbers, beside entrants of 2009 whose run lengths are not to be had here",
-        says=_says,
-        where=_where,
-        published="among the best",
-        kind="ordering",
-    )
+PICTURES = (
+    "figures without numbers, beside entrants of 2009 whose run lengths are not to be had here"
+)
+entrants = PAPER.section(published="among the best", kind="ordering")
+entrants.not_measurable(
+    "noise-free-functions",
+    PICTURES,
+    "xNES is among the best of BBOB-2009 on the 24 noise-free functions",
+    where="Figures 4 and 5",
+)
+entrants.not_measurable(
+    "noisy-functions",
+    PICTURES,
+    "xNES is among the best of BBOB-2009 on the 30 noisy functions",
+    where="Figures 4 and 6",
+)
+entrants.not_measurable(
+    "best-of-2009",
+    PICTURES,
+    "xNES-as beats all entrants of BBOB-2009 on f115 and, in small budgets, f18, f118, f119",
+    where="Section 5.2",
+)
 
 
 @runs.claim("A heavy tail improves the (1+1) hill climber on highly multimodal functions")

@@ -170,14 +170,14 @@ def distance_from_cvxpy(run: Run, kind: str) -> float:
     return worst
 
 
-@identities.rows(
-    {
-        "perturbed": {"name": "perturbed-equals-cvxpy"},
-        "cohub": {"name": "cohub-equals-cvxpy", "method": COHUB},
-    },
-    published=1e-4,
-    says="The solution of the problem with {row} nodes equals that of a general convex solver",
-    where="Section 4.2.3: error of the order of 1e-4",
+@identities.table(
+    "The solution of the problem with {row} nodes equals that of a general convex solver"
+)
+@stated(
+    {"perturbed": 1e-4, "cohub": 1e-4},
+    "Section 4.2.3: error of the order of 1e-4",
+    name="{row}-equals-cvxpy",
+    method={"cohub": COHUB},
     seeds=(0,),
     full_seeds=(0, 1, 2),
 )
@@ -192,19 +192,16 @@ def timed(call):
     return result, time.perf_counter() - start
 
 
-@speed.rows(
-    {
-        "50": {"name": "faster-than-cvxpy", "published": 6000.0},
-        "30": {"name": "faster-than-cvxpy-at-30", "published": 724.0},
-    },
-    says="{row} variables: a general convex solver takes hundreds or thousands of times longer",
+@speed.table(
+    "{row} variables: a general convex solver takes hundreds or thousands of times longer",
     where="Section 4.2.3: 7 minutes against 0.58 s, and 3.5 hours against 2.1 s",
-    unit="times",
-    expect=at_least(
-        20.0,
-        because="today's conic solvers are of first order too and much faster than those of 2010; "
-        "twenty times is still the difference between a tool and a proof of concept",
-    ),
+    name={"50": "faster-than-cvxpy", "30": "faster-than-cvxpy-at-30"},
+)
+@stated({"50": 6000.0, "30": 724.0}, unit="times")
+@at_least(
+    20.0,
+    because="today's conic solvers are of first order too and much faster than those of 2010; "
+    "twenty times is still the difference between a tool and a proof of concept",
 )
 def faster_than_cvxpy(run: Run, row: str) -> float:
     p, n = int(row), int(row) // 2
@@ -382,23 +379,16 @@ nodes = PAPER.section(
 )
 
 
-@nodes.rows(
+@nodes.table(
     {
-        "PNJGL": {
-            "name": "perturbed-nodes-are-found",
-            "says": "The two perturbed nodes of one sample are identified as perturbed by PNJGL",
-        },
-        "CNJGL": {
-            "name": "cohubs-are-found",
-            "says": "The two co-hubs of one sample are identified by CNJGL",
-            "method": COHUB,
-        },
+        "PNJGL": "The two perturbed nodes of one sample are identified as perturbed by PNJGL",
+        "CNJGL": "The two co-hubs of one sample are identified by CNJGL",
     },
     where="Figure 16, Appendix G, of one sample at n = 25; of many the paper says nothing",
-    published=1.0,
-    kind="own",
-    expect=at_least(0.9, because="one node in ten may be unlucky"),
+    name={"PNJGL": "perturbed-nodes-are-found", "CNJGL": "cohubs-are-found"},
 )
+@stated(1.0, kind="own", method={"CNJGL": COHUB})
+@at_least(0.9, because="one node in ten may be unlucky")
 def found_nodes(run: Run, row: str) -> float:
     run.note(SIMULATION)
     return ranked_recall(row, "erdos-renyi", 25, run.seed)[0]
@@ -532,15 +522,14 @@ edges = PAPER.section(
             "name": f"{ours}-over-{rival}-{short}".lower(),
             "says": f"{ours} has {words} than {rival} for as many edges, n = 25",
             "where": f"Figure {7 if ours == 'PNJGL' else 8}(a)",
-            "published": "more" if short == "true-edges" else "lower",
-            "unit": "edges" if short == "true-edges" else "of error",
+            "published": published,
+            "unit": unit,
             "method": COHUB if ours == "CNJGL" else None,
         }
-        for ours, rivals in (("PNJGL", ("FGL", "GL")), ("CNJGL", ("GGL", "GL")))
-        for rival in rivals
-        for short, words in (
-            ("true-edges", "more true positive edges"),
-            ("error", "a lower Frobenius error"),
+        for ours, rival in (("PNJGL", "FGL"), ("PNJGL", "GL"), ("CNJGL", "GGL"), ("CNJGL", "GL"))
+        for short, published, words, unit in (
+            ("true-edges", "more", "more true positive edges", "edges"),
+            ("error", "lower", "a lower Frobenius error", "of error"),
         )
     }
 )

@@ -95,37 +95,28 @@ def played(run: Run, signed: bool):
         yield losses, gamma, options, trace
 
 
-@theorems.rows(
+@theorems.table(
     {
-        "2": {
-            "says": "The expected regret is at most 2 √(K (1 + ln N)) Σ γ^½ Δv if fluc(t) ≤ γ(t)",
-            "where": "Theorem 2, Eq. (9) and (37)",
-        },
-        "2-nonnegative": {
-            "says": "For losses that are never negative the same holds with a smaller constant",
-            "where": "Theorem 2, Eq. (10)",
-        },
+        "2": "The expected regret is at most 2 √(K (1 + ln N)) Σ γ^½ Δv if fluc(t) ≤ γ(t)",
+        "2-nonnegative": "For losses that are never negative the same holds with a smaller "
+        "constant",
     },
-    published="regret / bound ≤ 1",
+    "regret / bound ≤ 1",
+    {"2": "Theorem 2, Eq. (9) and (37)", "2-nonnegative": "Theorem 2, Eq. (10)"},
 )
 def theorem(run: Run, row: str) -> float:
     games = played(run, signed=row == "2")
     return max(float(np.max(g.regret_ / g.bounds()["theorem 2"])) for *_, g in games)
 
 
-@theorems.rows(
+@theorems.table(
     {
-        "3": {
-            "says": "PROT loses at most 2 (e^(4/a) - 1) Σ γ^(1-α) Δv more than a leader that sees "
-            "the coming round",
-            "where": "Lemma 3, Eq. (13)",
-        },
-        "4": {
-            "says": "That leader loses at most a (1 + ln N) Σ γ^α Δv more than the best expert",
-            "where": "Lemma 4, Eq. (28)",
-        },
+        "3": "PROT loses at most 2 (e^(4/a) - 1) Σ γ^(1-α) Δv more than a leader that sees the "
+        "coming round",
+        "4": "That leader loses at most a (1 + ln N) Σ γ^α Δv more than the best expert",
     },
-    published="difference / bound ≤ 1",
+    "difference / bound ≤ 1",
+    {"3": "Lemma 3, Eq. (13)", "4": "Lemma 4, Eq. (28)"},
 )
 def lemma(run: Run, row: str) -> float:
     worst = 0.0
@@ -295,20 +286,19 @@ PAPER.not_measurable(
 )
 
 
-@PAPER.section(
-    where="Section 6, satisfactory results on fractional Brownian motion",
-    published="gain",
+@PAPER.table(
+    {
+        "trends": "Prices that trend (Hurst exponent 0.8): the learner gains",
+        "returns": "Prices that return (Hurst exponent 0.2): the learner gains",
+    },
+    "gain",
+    "Section 6, satisfactory results on fractional Brownian motion",
     kind="ordering",
     unit="of the volume",
-    expect=at_least(0.0, because="the learner gains at all"),
     seeds=PATHS,
     full_seeds=tuple(range(200)),
-).rows(
-    {
-        "trends": {"says": "Prices that trend (Hurst exponent 0.8): the learner gains"},
-        "returns": {"says": "Prices that return (Hurst exponent 0.2): the learner gains"},
-    }
 )
+@at_least(0.0, because="the learner gains at all")
 def gains_from(run: Run, row: str) -> float:
     prices = data.fbm(400, 0.8 if row == "trends" else 0.2, run.seed)
     with warnings.catch_warnings():

@@ -188,27 +188,26 @@ BEST = {
 }
 
 
-@census.rows(
+@census.table(
+    "Adult, {row}, at its best penalty with ε = 0.1: the error is {published}", kind="figure"
+)
+@stated(
     {
         f"{loss} {way}": TABLE_1[loss, method][ALPHAS.index(10.0**exponent)]
         for loss in ("logistic", "huber")
         for way, (method, exponent) in BEST.items()
-    },
-    says="Adult, {row}, at its best penalty with ε = 0.1: the error is {published}",
-    kind="figure",
-    expect=within(
-        0.01, because="three standard errors of both means over ten folds of 4,522 rows and draws"
-    ),
+    }
 )
+@within(0.01, because="three standard errors of both means over ten folds of 4,522 rows and draws")
 def adult(run: Run, row: str) -> float:
     loss, way = row.split()
     return adult_error(run.seed, run.full, loss, *BEST[way])
 
 
-@census.rows(
-    {"logistic": 0.0234, "huber": 0.033},
-    says="Adult, {row}: objective perturbation errs less than output, each at its best penalty",
+@census.table(
+    "Adult, {row}: objective perturbation errs less than output, each at its best penalty"
 )
+@stated({"logistic": 0.0234, "huber": 0.033})
 def adult_objective_wins(run: Run, row: str) -> float:
     output, objective = (adult_error(run.seed, run.full, row, *BEST[w]) for w in list(BEST)[1:])
     return output - objective
@@ -224,12 +223,12 @@ def adult_huber_wins(run: Run) -> float:
     return logistic - huber
 
 
-figure_2 = census.paper.section(**census.defaults | {"where": "Figure 2 and Section 7.2"})
+figure_2 = census.section(where="Figure 2 and Section 7.2")
 LOSSES = {"logistic": "lower", "huber": "lower"}
 
 
-@figure_2.rows(
-    LOSSES, says="Adult, {row}: objective perturbation errs less than output at ε = 0.05, 0.1, 0.2"
+@figure_2.table(
+    "Adult, {row}: objective perturbation errs less than output at ε = 0.05, 0.1, 0.2", LOSSES
 )
 def objective_wins_at_every_epsilon(run: Run, row: str) -> float:
     gains = []
@@ -241,9 +240,7 @@ def objective_wins_at_every_epsilon(run: Run, row: str) -> float:
     return min(gains)
 
 
-@figure_2.rows(
-    LOSSES, says="Adult, {row}: objective perturbation errs less at ε = 0.2 than at 0.05"
-)
+@figure_2.table("Adult, {row}: objective perturbation errs less at ε = 0.2 than at 0.05", LOSSES)
 def error_falls_with_epsilon(run: Run, row: str) -> float:
     high, low = (adult_error(run.seed, run.full, row, "objective", -2.5, e) for e in (0.05, 0.2))
     return high - low

@@ -176,19 +176,9 @@ def label(size) -> str:
     return "-".join(map(str, size))
 
 
-@PAPER.section(
-    where="Table 4, no noise", says="The subspace is recovered exactly: {published:g}", seeds=SEEDS
-).rows(
-    {
-        label(size): {
-            "published": published,
-            "expect": at_most(published, because="rounding; ours may not be larger"),
-        }
-        for size, published in zip(SIZES, EXACT)
-    },
-    full_seeds=RUNS,
-    kind="theorem",
-)
+@PAPER.table("The subspace is recovered exactly: {published:g}", full_seeds=RUNS, kind="theorem")
+@stated({label(size): error for size, error in zip(SIZES, EXACT)}, "Table 4, no noise", seeds=SEEDS)
+@at_most(because="rounding; ours may not be larger")
 def exact_recovery(run: Run, row: str) -> float:
     size = tuple(map(int, row.split("-")))
     sample = drawn(size, run.seed)
@@ -198,28 +188,25 @@ def exact_recovery(run: Run, row: str) -> float:
     return error(model.components_, sample)
 
 
-def table_4_rows() -> dict[str, dict[str, Any]]:
-    """Return the entries of Table 4 as rows; the oldest claim keeps its name."""
-    rows = {}
-    for what, entries in TABLE_4.items():
-        for size, (published, deviation) in zip(SIZES, entries):
-            name = f"{what}-{label(size)}"
-            rows[f"{what} {label(size)}"] = {
-                "name": "pcp-error" if name == "pcp-error-125-125-10-5" else name,
-                "where": f"Table 4, (N1, N0, D, d) = {size}",
-                "published": published,
-                "expect": within(
-                    round(3 * deviation * np.sqrt(2 / 20), 4),
-                    because="three standard errors of the difference of two means over 20 runs",
-                ),
-                "method": METHODS.get(what),
-                # The pursuits take seconds a run at this size.
-                "seeds": SEEDS if size == SIZES[3] and what in ("pcp-error", "op-error") else RUNS,
-            }
-    return rows
+THREE_ERRORS = "three standard errors of the difference of two means over 20 runs"
 
 
-@PAPER.section(says="{row}: the mean error is {published:g}", full_seeds=RUNS).rows(table_4_rows())
+@PAPER.section(says="{row}: the mean error is {published:g}", full_seeds=RUNS).rows(
+    {
+        f"{what} {label(size)}": {
+            "where": f"Table 4, (N1, N0, D, d) = {size}",
+            "published": published,
+            "expect": within(round(3 * deviation * np.sqrt(2 / 20), 4), because=THREE_ERRORS),
+            "method": METHODS.get(what),
+            # The pursuits take seconds a run at this size.
+            "seeds": SEEDS if size == SIZES[3] and what in ("pcp-error", "op-error") else RUNS,
+        }
+        for what, entries in TABLE_4.items()
+        for size, (published, deviation) in zip(SIZES, entries)
+    },
+    prefix="",
+    name={"pcp-error 125-125-10-5": "pcp-error"},  # the oldest claim
+)
 def table_4(run: Run, row: str) -> float:
     what, size = row.split()
     shape = tuple(map(int, size.split("-")))
@@ -307,13 +294,10 @@ speed = PAPER.section(seeds=SEEDS, unit="times", kind="ordering", random=True)
 
 @speed.rows(
     {
-        "pcp": {"published": 46.5, "says": "GMS is far faster than principal component pursuit"},
-        "outlier-pursuit": {
-            "published": 125.0,
-            "says": "GMS is 125 times as fast as outlier pursuit",
-            "method": "principal_component_pursuit",
-        },
+        "pcp": ("GMS is far faster than principal component pursuit", 46.5),
+        "outlier-pursuit": ("GMS is 125 times as fast as outlier pursuit", 125.0),
     },
+    method={"outlier-pursuit": "principal_component_pursuit"},
     where="Table 4, (250, 250, 100, 10): 0.062 s against 2.882 s (PCP) and 7.740 s (OP)",
     expect=at_least(
         1.0, because="GMS is the fastest robust algorithm; the rivals' code is octavo's, not theirs"
@@ -485,38 +469,24 @@ ANGLES = {  # published angles of ours and of PCA
     "egms first": (5.2, 8.2),
     "egms second": (5.2, 16.1),
 }
-mixture = PAPER.section(seeds=RUNS, full_seeds=tuple(range(100)))
-
-
-def angle_rows(column) -> dict[str, dict[str, Any]]:
-    """Return the rows of Tables 2 and 3."""
-    return {
-        row: {
-            "published": column(*published),
-            "where": "Table 3" if "egms" in row else "Table 2",
-            "stand_in": "" if "egms" in row else OTHER_MIXTURE,
-        }
-        for row, published in ANGLES.items()
-    }
-
-
-@mixture.rows(
-    angle_rows(lambda ours, pca: ours),
-    says="The angle of an eigenvector, {row}, is {published:g}°",
-    unit="°",
-    expect=within(1.5, because="half of the angle of Table 2; the paper gives no deviations"),
+mixture = PAPER.section(
+    where={row: "Table 3" if "egms" in row else "Table 2" for row in ANGLES},
+    stand_in=dict.fromkeys(("gms first", "gms second"), OTHER_MIXTURE),
+    seeds=RUNS,
+    full_seeds=tuple(range(100)),
 )
+
+
+@mixture.table("The angle of an eigenvector, {row}, is {published:g}°", unit="°")
+@stated({row: ours for row, (ours, _) in ANGLES.items()})
+@within(1.5, because="half of the angle of Table 2; the paper gives no deviations")
 def angle(run: Run, row: str) -> float:
     return angles(run.seed, "egms" in row)["second" in row][0]
 
 
-@mixture.rows(
-    angle_rows(lambda ours, pca: round(pca - ours, 1)),
-    says="The eigenvector, {row}, is nearer than that of PCA",
-    unit="° gained",
-    kind="ordering",
-    expect=at_least(0.0, because="nearer at all"),
-)
+@mixture.table("The eigenvector, {row}, is nearer than that of PCA", kind="ordering")
+@stated({row: round(pca - ours, 1) for row, (ours, pca) in ANGLES.items()}, unit="° gained")
+@at_least(0.0, because="nearer at all")
 def angle_below_pca(run: Run, row: str) -> float:
     ours, theirs = angles(run.seed, "egms" in row)["second" in row]
     return theirs - ours
