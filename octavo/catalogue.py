@@ -26,7 +26,7 @@ from octavo.claims import (
     Kind,
     NotMeasurable,
     Run,
-    Stated,
+    Words,
     holds,
     take_words,
 )
@@ -292,7 +292,8 @@ class Section:
         """Register the decorated function as the measurement of one claim.
 
         Words may also stand below, each in its decorator: the published figure and its place
-        (`stated`), and what would count as reproducing it (`at_least` and the like).
+        (`stated`), how ours is measured (`measured`), and what would count as reproducing it
+        (`at_least` and the like).
         """
         spoken = {"says": says, "published": published, "where": where}
         given = {word: value for word, value in spoken.items() if value is not None} | about
@@ -374,7 +375,7 @@ class Section:
         self.paper.add_claim(_RowMeasure(measure, row), **own)
 
     def not_measurable(
-        self, name: str, why: str, says: str = "", stands: Stated | None = None, **about: Any
+        self, name: str, why: str, says: str = "", stands: Words | None = None, **about: Any
     ) -> None:
         """Register a claim whose data or hardware nobody can have here: says, `stated`, why."""
 

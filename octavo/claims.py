@@ -76,8 +76,8 @@ def take_words(measure: Callable[..., float]) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Stated:
-    """The published figure of a claim, its place and other words; see `stated`."""
+class Words:
+    """Words of a claim, as a decorator below it; see `stated` and `measured`."""
 
     words: dict[str, Any]
 
@@ -86,14 +86,19 @@ class Stated:
         return leave_words(measure, self.words)
 
 
-def stated(published: Any = None, where: Any = None, **words: Any) -> Stated:
+def stated(published: Any = None, where: Any = None, **words: Any) -> Words:
     """Return the published figure, its place and its unit, for the claim declared above.
 
     ``@stated(46.5, "Table 4", unit="times")`` stands below ``@table.claim("GMS is faster")``; what
     is left out is the section's. See `Claim` for the other words.
     """
     spoken = {"published": published, "where": where}
-    return Stated({word: value for word, value in spoken.items() if value is not None} | words)
+    return Words({word: value for word, value in spoken.items() if value is not None} | words)
+
+
+def measured(**words: Any) -> Words:
+    """Return how ours is measured: seeds, a stand-in, the unit and other words of `Claim`."""
+    return Words(words)
 
 
 @dataclass(frozen=True)

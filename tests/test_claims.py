@@ -13,6 +13,7 @@ from octavo.claims import (
     at_most,
     holds,
     mean_interval,
+    measured,
     run_claim,
     stated,
     within,
@@ -164,7 +165,8 @@ def test_words_of_a_claim_stand_in_the_decorators_below_it():
     place = paper.section(where="Table 1", unit="%", seeds=(0,))
 
     @place.claim("it is three", kind="ordering")
-    @stated(3.0, "Table 2", seeds=(0, 1))
+    @stated(3.0, "Table 2")
+    @measured(seeds=(0, 1))
     @within(1.0, because="b")
     def stacked(run):
         return 3.5

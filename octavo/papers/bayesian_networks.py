@@ -11,7 +11,7 @@ import numpy as np
 
 from octavo import data, graphical, plot
 from octavo.catalogue import Method, Paper, Trial
-from octavo.claims import Run, at_least, at_most, holds, stated, within
+from octavo.claims import Run, at_least, at_most, holds, measured, stated, within
 
 network_method = partial(Method, room="graphical", family="networks")
 
@@ -285,19 +285,15 @@ def pruning_is_exact(run: Run) -> float:
     _, X, _ = random_data(run.seed, 6, 150)
     same = 1.0
     for score, ess in (("bic", 1.0), ("aic", 1.0), ("bdeu", 1.0), ("bdeu", 5.0)):
-        caches = [
-            graphical.ParentSetCache.build(X, score, ess=ess, pruning=pruning)
-            for pruning in ("none", "paper", "all")
-        ]
+        build = partial(graphical.ParentSetCache.build, X, score, ess=ess)
+        caches = [build(pruning=pruning) for pruning in ("none", "paper", "all")]
         same *= equal(*(graphical.solve_parent_sets(cache, "dp").score for cache in caches))
     return same
 
 
-@PAPER.claim(
-    "Branch and bound and dynamic programming find the same optimum, constraints or not",
-    full_seeds=tuple(range(100)),
-)
-@stated("equal", "Sections 5 and 6, under constraints of section 3", seeds=tuple(range(10)))
+@PAPER.claim("Branch and bound and dynamic programming find the same optimum, constraints or not")
+@stated("equal", "Sections 5 and 6, under constraints of section 3")
+@measured(seeds=tuple(range(10)), full_seeds=tuple(range(100)))
 @holds(because="all are exact; an integer program is the third witness")
 def searches_agree(run: Run) -> float:
     model, X, kept = random_data(run.seed, 8, 200)
@@ -364,12 +360,9 @@ def constraints_save_time(run: Run) -> float:
     return min(seconds[False]) / min(seconds[True])
 
 
-@PAPER.claim(
-    "Random orders end above hill climbing in almost all cases",
-    full_seeds=tuple(range(20)),
-    stand_in=f"{STAND_IN}; 2,000 orders in place of a million",
-)
-@stated("in almost all cases", "Section 6 and Table 3", unit="%", kind="ordering", seeds=SEEDS)
+@PAPER.claim("Random orders end above hill climbing in almost all cases")
+@stated("in almost all cases", "Section 6 and Table 3", full_seeds=tuple(range(20)), unit="%")
+@measured(stand_in=f"{STAND_IN}; 2,000 orders in place of a million", kind="ordering", seeds=SEEDS)
 @at_least(0.0, because="the whole 95 % interval over networks must lie above zero")
 def orders_beat_climbing(run: Run) -> float:
     from octavo.graphical.network_search.orders import solve_order
@@ -474,10 +467,8 @@ def anytime():
 @PAPER.figure("Parent sets evaluated and kept, by what is allowed to cut them")
 def cache_sizes():
     _, X, _ = random_data(0, 12, 200)
-    caches = {
-        pruning: graphical.ParentSetCache.build(X, pruning=pruning)
-        for pruning in ("none", "lemma", "paper", "all")
-    }
+    build = partial(graphical.ParentSetCache.build, X)
+    caches = {how: build(pruning=how) for how in ("none", "lemma", "paper", "all")}
     return plot.plot_cache_sizes(caches).figure
 
 

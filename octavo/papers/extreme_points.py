@@ -10,7 +10,7 @@ import numpy as np
 
 from octavo import data, plot, svm
 from octavo.catalogue import Method, Paper
-from octavo.claims import NotMeasurable, Run, at_least, at_most, holds, stated, within
+from octavo.claims import NotMeasurable, Run, at_least, at_most, holds, measured, stated, within
 
 PAPER = Paper(
     key="extreme-points",
@@ -153,12 +153,8 @@ on_board = PAPER.section(seeds=SEEDS, stand_in=BOARD)
 @holds(because="every row and column of Table 2 but D3's, whose sets are all smallest")
 def sizes_are_monotone(run: Run) -> float:
     X, y, _ = board(20_000 if run.full else 2_000, run.seed)
-    found = np.array(
-        [
-            [share(X, y, gamma=gamma, eps=eps) for gamma in 2.0 ** np.arange(-4, 3, 2)]
-            for eps in EPSILONS
-        ]
-    )
+    gammas = 2.0 ** np.arange(-4, 3, 2)
+    found = np.array([[share(X, y, gamma=g, eps=eps) for g in gammas] for eps in EPSILONS])
     run.note("M/N in percent: " + "; ".join(", ".join(f"{v:.2f}" for v in row) for row in found))
     return float(np.all(np.diff(found, axis=1) >= 0) and np.all(np.diff(found, axis=0) >= 0))
 
@@ -183,12 +179,11 @@ def block_size_hardly_matters(run: Run) -> float:
     return share(X, y, block_size=low) / share(X, y, block_size=high)
 
 
-@PAPER.claim(
-    "On shuffled rows, median splits give far smaller sets than contiguous blocks",
-    seeds=SEEDS,
-    stand_in="simulated recording with rare events, shuffled, P = n/10, V = P/2, g = 4",
-)
+@PAPER.claim("On shuffled rows, median splits give far smaller sets than contiguous blocks")
 @stated("far smaller", "Figure 1, Random+FLS1 against Random+FLS2", unit="times", kind="ordering")
+@measured(
+    seeds=SEEDS, stand_in="simulated recording with rare events, shuffled, P = n/10, V = P/2, g = 4"
+)
 @at_least(1.0, because="the direction; the figure gives no numbers. " + SAMPLING)
 def median_splits_survive_shuffling(run: Run) -> float:
     n = 100_000 if run.full else 20_000
@@ -199,11 +194,9 @@ def median_splits_survive_shuffling(run: Run) -> float:
     return contiguous / split
 
 
-@sizes.claim(
-    "In many dimensions nothing is saved: all rows of MNIST represent",
-    stand_in="scikit-learn's digits (1,797 x 64, scaled to [0, 1]) instead of MNIST, g = 1",
-)
+@sizes.claim("In many dimensions nothing is saved: all rows of MNIST represent")
 @stated(100, "Table 3, D8: 100 % for every g")
+@measured(stand_in="scikit-learn's digits (1,797 x 64, scaled to [0, 1]) instead of MNIST, g = 1")
 def many_dimensions_save_nothing(run: Run) -> float:
     from sklearn.datasets import load_digits
 
@@ -490,14 +483,13 @@ def reduction_by_eps():
     X, y, ((train, test),) = board(4_000, 0)
     shares: dict[str, list[float]] = {}
     scores: dict[str, list[float]] = {}
+    epsilons = [1e-1, 3e-2, 1e-2, 3e-3, 1e-3]
     for gamma in (1.0, 4.0, 16.0):
-        models = [
-            svm.AESVC(C=16.0, gamma=gamma, eps=eps).fit(X[train], y[train])
-            for eps in (1e-1, 3e-2, 1e-2, 3e-3, 1e-3)
-        ]
+        machines = (svm.AESVC(C=16.0, gamma=gamma, eps=eps) for eps in epsilons)
+        models = [machine.fit(X[train], y[train]) for machine in machines]
         shares[f"gamma = {gamma:g}"] = [model.reduction_ for model in models]
         scores[f"gamma = {gamma:g}"] = [model.score(X[test], y[test]) for model in models]
-    return plot.plot_reduction([1e-1, 3e-2, 1e-2, 3e-3, 1e-3], shares, scores).figure
+    return plot.plot_reduction(epsilons, shares, scores).figure
 
 
 @PAPER.figure("Training time of a fit by the number of rows")
@@ -507,13 +499,11 @@ def training_times():
     from sklearn.svm import SVC, LinearSVC
 
     sizes = (1_000, 2_000, 4_000, 8_000)
-    nystroem = make_pipeline(
-        Nystroem(gamma=16.0, n_components=300, random_state=0), LinearSVC(C=4.0)
-    )
+    features = Nystroem(gamma=16.0, n_components=300, random_state=0)
     methods = {
         "SVC": SVC(C=4.0, gamma=16.0),
         "AESVC": svm.AESVC(C=4.0, gamma=16.0),
-        "Nystroem + LinearSVC": nystroem,
+        "Nystroem + LinearSVC": make_pipeline(features, LinearSVC(C=4.0)),
     }
     seconds: dict[str, list[float]] = {name: [] for name in methods}
     X, y, _ = board(max(sizes), 0)

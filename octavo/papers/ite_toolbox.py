@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from octavo import cluster, decomposition, info, plot
 from octavo.catalogue import Method, Paper
-from octavo.claims import Run, at_least, at_most, holds, stated
+from octavo.claims import Run, at_least, at_most, holds, measured, stated
 
 quantity = partial(Method, room="info")
 dependence = partial(quantity, family="dependence")
@@ -243,19 +243,6 @@ PAPER = Paper(
 )
 
 
-def share_within(run: Run, kind: str) -> float:
-    """Return the share of estimators whose bias is no larger than their deviation."""
-    n, repeats = (10_000, 20) if run.full else (2000, 8)
-    table = info.accuracy_table(kind, n=n, n_repeats=repeats, random_state=run.seed)
-    for row in table:
-        theory = "" if math.isnan(row.theory) else f", theory {row.theory:.4f}"
-        run.note(
-            f"{row.name} ({row.family}) n={n} bias {row.bias:+.4f} deviation {row.deviation:.4f}"
-            + theory
-        )
-    return float(np.mean([row.within for row in table]))
-
-
 SEEDS = (0, 1, 2, 3, 4)
 statements = PAPER.section(kind="own", where="section 2", seeds=SEEDS, random=True)
 own = statements.section(
@@ -285,8 +272,16 @@ AGREE = "-agree-with-their-analytical-values"
     seeds=(0,),
     full_seeds=SEEDS,
 )
-def agreement(run: Run, row: str) -> float:
-    return share_within(run, row)
+def agreement(run: Run, kind: str) -> float:
+    n, repeats = (10_000, 20) if run.full else (2000, 8)
+    table = info.accuracy_table(kind, n=n, n_repeats=repeats, random_state=run.seed)
+    for row in table:
+        theory = "" if math.isnan(row.theory) else f", theory {row.theory:.4f}"
+        run.note(
+            f"{row.name} ({row.family}) n={n} bias {row.bias:+.4f} deviation {row.deviation:.4f}"
+            + theory
+        )
+    return float(np.mean([row.within for row in table]))
 
 
 def convergence_slope(estimator: Any, *families: Any, run: Run) -> float:
@@ -304,28 +299,21 @@ def convergence_slope(estimator: Any, *families: Any, run: Run) -> float:
     return slope
 
 
-@own.rows(
+@statements.table(
     {
-        "entropies": {
-            "name": "the-error-of-entropies-falls-with-n",
-            "says": "the estimators are consistent: the error of Shannon's entropy falls with n",
-            "method": "entropy",
-        },
-        "divergences": {
-            "name": "the-error-of-divergences-falls-with-n",
-            "says": "the estimators are consistent: the error of divergences in the plane falls "
-            "with n",
-            "method": "divergence",
-        },
+        "entropies": "the estimators are consistent: the error of Shannon's entropy falls with n",
+        "divergences": "the estimators are consistent: the error of divergences in the plane falls "
+        "with n",
     },
-    published="consistent",
-    where="section 2",
-    expect=at_most(
-        -0.35,
-        because="an efficient estimator's error falls like n^-1/2; the slope from so few "
-        "repetitions is known to about 0.1",
-    ),
+    "consistent",
+    name="the-error-of-{row}-falls-with-n",
+    method={"entropies": "entropy", "divergences": "divergence"},
     seeds=tuple(range(8)),
+)
+@at_most(
+    -0.35,
+    because="an efficient estimator's error falls like n^-1/2; the slope from so few "
+    "repetitions is known to about 0.1",
 )
 def error_slope(run: Run, row: str) -> float:
     p, q = info.Normal([0, 0], [[1, 0.3], [0.3, 1]]), info.Normal([0.5, 0], [[1.2, 0], [0, 1.2]])
@@ -467,18 +455,13 @@ def estimates_by_size(estimators: dict[str, Any], truth: float, *families: Any):
     return plot.plot_estimate_by_size(tests, sizes, truth).figure
 
 
-@lru_cache
-def bias_of_neighbours(n: int) -> Any:
+@PAPER.figure("Bias of Shannon's entropy from 1000 normal points by neighbours", method="entropy")
+def bias_by_neighbours_and_dimension():
     ks, dimensions = (1, 3, 5, 10, 20), (1, 2, 3, 5, 8)
     normals = [info.Normal(np.zeros(d), np.eye(d)) for d in dimensions]
     estimators = [info.KnnShannonEntropy(n_neighbors=k) for k in ks]
-    bias = [[info.quick_test(e, p, n=n).bias for p in normals] for e in estimators]
-    return bias, ks, dimensions
-
-
-@PAPER.figure("Bias of Shannon's entropy from 1000 normal points by neighbours", method="entropy")
-def bias_by_neighbours_and_dimension():
-    return plot.plot_bias_map(*bias_of_neighbours(1000)).figure
+    bias = [[info.quick_test(e, p, n=1000).bias for p in normals] for e in estimators]
+    return plot.plot_bias_map(bias, ks, dimensions).figure
 
 
 @PAPER.figure("Kullback-Leibler divergence of two normals in the plane", method="divergence")
@@ -612,11 +595,8 @@ def estimators_of(row: str) -> list[Any]:
         return [info.DistanceCovariance(), info.DistanceCorrelation(), unbiased]
     if row == "discrepancies":
         kinds = (info.MMD, info.BiasedMMD, info.BlockMMD, info.OnlineMMD, info.LowRankMMD)
-        return [
-            *(cls(bandwidth=1.0) for cls in kinds),
-            info.EnergyDistance(),
-            info.ExpectedKernel(),
-        ]
+        rest = [info.EnergyDistance(), info.ExpectedKernel()]
+        return [*(cls(bandwidth=1.0) for cls in kinds), *rest]
     if row == "copula-distances":
         return [info.SchweizerWolffSigma(), info.HoeffdingPhi()]
     if row == "associations":
@@ -668,12 +648,9 @@ def turned_image(seed: int, size: int, angle: float) -> tuple[np.ndarray, np.nda
     return image, np.cos(0.4 * rotate(image, angle, reshape=False, order=1, mode="nearest"))
 
 
-@statements.claim(
-    "quick tests cover image registration problems: a rotation is found",
-    seeds=(0, 1, 2),
-    full_seeds=tuple(range(12)),
-)
-@stated("registered", "section 2, quick tests (iii)", unit="°", method="register_images")
+@statements.claim("quick tests cover image registration problems: a rotation is found")
+@stated("registered", "section 2, quick tests (iii)")
+@measured(method="register_images", unit="°", seeds=(0, 1, 2), full_seeds=tuple(range(12)))
 @at_most(
     1.5,
     because="the largest error in degrees over three estimators; half a pixel at the rim of "
@@ -698,11 +675,10 @@ def rotations_are_found_by_any_dependence(run: Run) -> float:
 
 
 @statements.claim(
-    "the estimators are used in information theoretical optimization problems as they are",
-    method="register_images",
-    full_seeds=tuple(range(12)),
+    "the estimators are used in information theoretical optimization problems as they are"
 )
-@stated("any estimator", "section 2, objectives and optimization", unit="rad", seeds=(0, 1, 2))
+@stated("any estimator", "section 2, objectives and optimization")
+@measured(method="register_images", unit="rad", seeds=(0, 1, 2), full_seeds=tuple(range(12)))
 @at_most(
     0.1,
     because="the largest error in radians of the angle at which two uniform variables come "
@@ -799,16 +775,11 @@ def tails_of_a_clayton_copula():
 def profiles_of_registration():
     fixed, moving = turned_image(0, 61, 11.0)
     angles = np.arange(-30.0, 31.0, 1.0)
-    profiles = {
-        type(estimator).__name__: info.registration_profile(
-            fixed, moving, angles, estimator, n_pixels=500
-        )
-        for estimator in (
-            info.DistanceCorrelation(),
-            info.LowRankHSIC(),
-            info.KSGMutualInformation(jitter=1e-10),
-        )
-    }
+    kinds = (info.DistanceCorrelation(), info.LowRankHSIC())
+    profiles = {}
+    for estimator in (*kinds, info.KSGMutualInformation(jitter=1e-10)):
+        profile = info.registration_profile(fixed, moving, angles, estimator, n_pixels=500)
+        profiles[type(estimator).__name__] = profile
     return plot.plot_registration_profile(angles, profiles, truth=11.0).figure
 
 
@@ -955,12 +926,9 @@ def unknown_dimensions_are_found(run: Run) -> float:
 @subspaces.claim(
     "a single desktop handles about a million ICA elements within several minutes by spectral "
     "clustering",
-    unit="min",
-    method="fast_spectral_clusters",
-    seeds=(0,),
-    full_seeds=(0,),
 )
 @stated("several minutes at 10⁶", "section 2, ISA objectives and optimization (Yan et al. 2009)")
+@measured(method="fast_spectral_clusters", unit="min", seeds=(0,), full_seeds=(0,))
 @at_most(
     10.0,
     because="several minutes are taken as ten at most; the quick form times smaller sizes and "

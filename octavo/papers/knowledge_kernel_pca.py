@@ -313,12 +313,9 @@ for _name, (_ten, _hundred) in TABLE.items():
     PAPER.not_measurable(
         f"{_name.lower()}-labels",
         "the semi-supervised learning benchmark is not at hand",
-        says=f"{_name}: {_hundred} % of the test rows are misclassified with 100 labels "
+        f"{_name}: {_hundred} % of the test rows are misclassified with 100 labels "
         f"({_ten} % with 10)",
-        where="Table 2.1",
-        published=_hundred,
-        unit="%",
-        kind="figure",
+        stated(_hundred, "Table 2.1", unit="%"),
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from octavo import data, kernel, plot
 from octavo.catalogue import Method, Paper
-from octavo.claims import NotMeasurable, Run, at_least, at_most, holds, stated
+from octavo.claims import NotMeasurable, Run, at_least, at_most, holds, measured, stated
 
 PAPER = Paper(
     key="lp-norm-mkl",
@@ -194,11 +194,9 @@ def best_norm_follows_the_truth(run: Run) -> float:
     return float(rises <= 1 and best[0] == len(NORMS) - 1 and best[-1] <= 1)
 
 
-@toy.claim(
-    "With 800 samples the norms differ by up to one point in the two least sparse scenarios",
-    full_seeds=SEEDS,
-)
-@stated(1.0, "Section 6.1, Figure 3 below", unit="points of error, worst less best", kind="figure")
+@toy.claim("With 800 samples the norms differ by up to one point in the two least sparse scenarios")
+@stated(1.0, "Section 6.1, Figure 3 below")
+@measured(kind="figure", unit="points of error, worst less best", full_seeds=SEEDS)
 @at_most(2.0, because="about a point in the paper; twice that is no longer 'up to'")
 def norms_hardly_differ_with_many_samples(run: Run) -> float:
     n = 800 if run.full else 200
@@ -227,13 +225,10 @@ PAPER.not_measurable(
     "Yeast enzymes: the sum is best of all norms (AUC)",
     stated("82.94 the sum, 75.08 at p = 1", "Table 2", kind="ordering"),
 )
+DIGITS = "scikit-learn's digits, odd or even, for MNIST"
+slower = at_least(1.0, because="slower at all; the size stands beside")
 speed = PAPER.section(
-    kind="speed",
-    seeds=SEEDS,
-    random=True,
-    unit="times",
-    stand_in="scikit-learn's digits, odd or even, for MNIST",
-    expect=at_least(1.0, because="slower at all; the size stands beside"),
+    kind="speed", seeds=SEEDS, random=True, unit="times", stand_in=DIGITS, expect=slower
 )
 
 
@@ -429,10 +424,9 @@ def thousand_kernels(run: Run) -> float:
     return time.perf_counter() - start
 
 
-@PAPER.section(kind="theorem").claim(
-    "All solvers of the same norm reach the same optimum", seeds=(0, 1)
-)
-@stated("equal", "Section 4: Theorem 4; Section 6.5 compares them at equal gap", kind="theorem")
+@PAPER.section(kind="theorem").claim("All solvers of the same norm reach the same optimum")
+@stated("equal", "Section 4: Theorem 4; Section 6.5 compares them at equal gap")
+@measured(kind="theorem", seeds=(0, 1))
 @at_most(1e-4, because="relative; the gap that all are asked for is 1e-5 of the penalty")
 def solvers_agree(run: Run) -> float:
     X, y = digits(300 if run.full else 120, run.seed)

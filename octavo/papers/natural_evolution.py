@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from octavo import plot, search
 from octavo.catalogue import Method, Paper
-from octavo.claims import NotMeasurable, Run, at_least, at_most, holds, stated
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from octavo.claims import NotMeasurable, Run, at_least, at_most, holds, measured, stated
 
 PAPER = Paper(
     key="natural-evolution",
@@ -139,11 +136,9 @@ def rank_invariance(run: Run) -> float:
     return float(np.array_equal(plain, bent))
 
 
-@runs.claim(
-    "The plain search gradient fails to locate the minimum of z² precisely",
-    unit="powers of ten in scale",
-)
-@stated("σ does not approach 0", "Section 2.2, Figure 1 (η = 0.01, λ = 10)", seeds=MANY)
+@runs.claim("The plain search gradient fails to locate the minimum of z² precisely")
+@stated("σ does not approach 0", "Section 2.2, Figure 1 (η = 0.01, λ = 10)")
+@measured(unit="powers of ten in scale", seeds=MANY)
 @at_least(3.0, because="xNES with a tenth of the evaluations ends at a thousandth of the scale")
 def plain_gradient_fails(run: Run) -> float:
     scales = []
@@ -157,11 +152,9 @@ def plain_gradient_fails(run: Run) -> float:
     return float(np.log10(scales[0] / scales[1]))
 
 
-@runs.claim(
-    "On the sphere adaptation sampling finds that a large learning rate pays",
-    unit="mean rate in the second half of the run",
-)
-@stated("η rises from 0.1 towards 1", "Section 3.2, Figure 3 left (d = 10)", seeds=MANY)
+@runs.claim("On the sphere adaptation sampling finds that a large learning rate pays")
+@stated("η rises from 0.1 towards 1", "Section 3.2, Figure 3 left (d = 10)")
+@measured(unit="mean rate in the second half of the run", seeds=MANY)
 @at_least(0.5, because="half way to one, on the logarithmic axis two thirds and more")
 def rate_rises_on_the_sphere(run: Run) -> float:
     rates = evaluations(sphere, run.seed, adapt=True).history["eta_sigma"]
@@ -309,12 +302,9 @@ def separable_wins_with_size(run: Run) -> float:
     return pole_median(run, 4, "snes") / pole_median(run, 4, "xnes")
 
 
-@poles.claim(
-    "SNES solves the task with up to 32 units, 1,120 weights",
-    seeds=tuple(range(100, 105)),
-    full_seeds=tuple(range(100, 110)),
-)
-@stated("solved", "Section 5.3, Figure 8 right", unit="evaluations", kind="figure")
+@poles.claim("SNES solves the task with up to 32 units, 1,120 weights")
+@stated("solved", "Section 5.3, Figure 8 right", seeds=tuple(range(100, 105)), unit="evaluations")
+@measured(full_seeds=tuple(range(100, 110)), kind="figure")
 @at_most(50_000, because="the budget of every run; a run that fails counts as infinity")
 def double_pole_of_32_units(run: Run) -> float:
     # The paper does not tell sigma. Sums of 35 weights of size one saturate every unit.
@@ -476,7 +466,7 @@ def heavy_tails_help(run: Run) -> float:
 
 
 @PAPER.figure("Best value and scale on the 10-dimensional Rosenbrock function (Figure 3)")
-def progress_figure() -> Figure:
+def progress_figure():
     import matplotlib.pyplot as plt
 
     figure, (above, below) = plt.subplots(2, 1, figsize=(7, 6.5), layout="constrained")
@@ -490,7 +480,7 @@ def progress_figure() -> Figure:
 
 
 @PAPER.figure("Success at balancing two poles, one unit (Figure 8, left)")
-def pole_figure() -> Figure:
+def pole_figure():
     import matplotlib.pyplot as plt
 
     lengths = {

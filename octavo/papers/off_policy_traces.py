@@ -273,12 +273,8 @@ def lead(found: dict[str, float], *order: str) -> float:
     return float(np.diff(logs).min())
 
 
-orders = PAPER.section(
-    seeds=SEEDS,
-    kind="ordering",
-    unit="log10 ratio",
-    expect=at_least(0.0, because="the order of the mean errors that the figures show"),
-)
+in_order = at_least(0.0, because="the order of the mean errors that the figures show")
+orders = PAPER.section(seeds=SEEDS, kind="ordering", unit="log10 ratio", expect=in_order)
 
 
 @orders.claim("On-policy, all methods do about equally well with λ = 1")
@@ -419,14 +415,11 @@ def long_run(seed: int, full: bool):
     return lam, [(model.A_ / n, model.b_ / n) for model in fitted]
 
 
+sampled = at_most(
+    0.02, because="sampling: a million steps (four in the full form), traces bounded, λγρ < 1"
+)
 limits = PAPER.section(
-    where="Theorem 3",
-    kind="theorem",
-    seeds=SEEDS,
-    method=LIMITS,
-    expect=at_most(
-        0.02, because="sampling: a million steps (four in the full form), traces bounded, λγρ < 1"
-    ),
+    where="Theorem 3", kind="theorem", seeds=SEEDS, method=LIMITS, expect=sampled
 )
 
 
@@ -497,8 +490,7 @@ def lspe_diverges_beyond_five_sixths(run: Run) -> float:
     for gamma in (0.75, 0.95):
         mdp = rl.FiniteMDP(P, [1.0, 1.0], gamma, features=[[1.0], [2.0]])
         log = mdp.sample(3000, target, acting, random_state=run.seed)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"):
             model = rl.LSPE(gamma, off_policy="standard").fit(log)
         ends[gamma] = abs(float(model.coef_[0]))
         found = rl.contraction(mdp, target, acting)
@@ -579,11 +571,8 @@ def gradients_coincide_at_one(run: Run) -> float:
 def value_is_fixed(run: Run) -> float:
     garnet, pi, pi0 = off_policy_pair(run.seed)
     value = garnet.value(pi)
-    tabular = [
-        rl.value_objectives(garnet, pi, pi0, lam=lam, features=np.eye(garnet.n_states))
-        for lam in (0.0, 0.4, 0.9, 1.0)
-    ]
-    return max(relative(exact.backup(value), value) for exact in tabular)
+    exact = partial(rl.value_objectives, garnet, pi, pi0, features=np.eye(garnet.n_states))
+    return max(relative(exact(lam=lam).backup(value), value) for lam in (0.0, 0.4, 0.9, 1.0))
 
 
 # -- the companion survey's problems, features and penalties ---------------------------------------
@@ -702,8 +691,7 @@ def homotopy_is_complementarity(run: Run) -> float:
 @holds(because="both are convex programs whatever A is")
 def convex_penalties_need_no_p_matrix(run: Run) -> float:
     A, b = np.array([[-1.0, 0.2], [0.1, 1.0]]), np.array([2.0, 0.5])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         failed = rl.lasso_td_violation(A, b, rl.lasso_td(A, b, 0.3), 0.3)
     dantzig, lasso = rl.dantzig_td(A, b, 0.3), rl.l1_td(A, b, 0.3)
     kept = np.abs(A @ dantzig - b).max() <= 0.3 + 1e-9

@@ -84,11 +84,8 @@ def played(run: Run, signed: bool):
     run.note("normal, Student and subexponentially growing losses, exact expectations")
     for losses, gamma in smooth_games(run, signed):
         # v0 makes the first rounds fit, and a is small enough for A to exceed γ.
-        options: dict[str, Any] = {
-            "a": 3.0 if signed else 1.5,
-            "signed": signed,
-            "v0": 4 * float(np.abs(losses[:200]).max()),
-        }
+        options: dict[str, Any] = {"a": 3.0 if signed else 1.5, "signed": signed}
+        options["v0"] = 4 * float(np.abs(losses[:200]).max())
         trace = online.PROT(gamma, **options).run(losses)
         if not (trace.gamma_ok_ and np.isfinite(trace.bounds()["theorem 2"]).all()):
             raise NotMeasurable("a game left the assumptions of the theorem")
@@ -136,28 +133,15 @@ def lemma(run: Run, row: str) -> float:
     return worst
 
 
-def losing_players() -> list[Any]:
-    return [
-        online.PROT(),
-        online.FollowPerturbedLeader(0.1),
-        online.AdaHedge(),
-        online.FlipFlop(),
-        online.NormalHedge(),
-        online.Hedge(0.01),
-    ]
-
-
 @theorems.claim(
     "Against the adversary every strategy has a normalised regret of at least (1 - ε)/2"
 )
 @stated("excess ≥ 0", "Proposition 1", seeds=(0,))
 @at_least(0.0, because="a proposition; the least excess over six strategies")
 def proposition_1(run: Run) -> float:
-    games = [
-        (eps, online.adversary_prop1(player, eps, 80))
-        for eps in (0.05, 0.3, 0.9)
-        for player in losing_players()
-    ]
+    players = [online.PROT(), online.FollowPerturbedLeader(0.1), online.AdaHedge()]
+    players += [online.FlipFlop(), online.NormalHedge(), online.Hedge(0.01)]
+    games = [(e, online.adversary_prop1(p, e, 80)) for e in (0.05, 0.3, 0.9) for p in players]
     return min(float(game.normalized_regret.min()) - 0.5 * (1 - eps) for eps, game in games)
 
 
@@ -310,8 +294,7 @@ def gains_from(run: Run, row: str) -> float:
 
 @PAPER.figure("Trading a price that returns to its mean, H = 0.2 (compare Figure 6)")
 def trading_figure():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
+    with warnings.catch_warnings(action="ignore", category=UserWarning):
         run = online.trade_zero_sum(100 + 10 * data.fbm(400, 0.2, 1), online.PROT(a=20.0))
     return plot.plot_trading(run).figure
 

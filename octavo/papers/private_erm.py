@@ -10,7 +10,7 @@ import numpy as np
 
 from octavo import data, linear, plot
 from octavo.catalogue import Method, Paper
-from octavo.claims import Run, at_least, at_most, holds, stated, within
+from octavo.claims import Run, at_least, at_most, holds, measured, stated, within
 
 private = partial(Method, room="linear", family="private")
 
@@ -345,14 +345,10 @@ def connections_objective_wins(run: Run) -> float:
 
 def tuned_error(split: Split, method: str, epsilon: float, seed: int) -> float:
     """Return the test error after private tuning among the five penalties of Section 7.3."""
-    selector = linear.PrivateModelSelector(
-        linear.PrivateLogisticRegression(method=method),
-        epsilon,
-        seed,
-        param_grid={"alpha": [10.0**e for e in (-3.5, -3, -2.5, -2, -1.5)]},
-    )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", linear.ReproducibleNoiseWarning)
+    penalties = {"alpha": [10.0**e for e in (-3.5, -3, -2.5, -2, -1.5)]}
+    model = linear.PrivateLogisticRegression(method=method)
+    selector = linear.PrivateModelSelector(model, epsilon, seed, param_grid=penalties)
+    with warnings.catch_warnings(action="ignore", category=linear.ReproducibleNoiseWarning):
         selector.fit(split.X, split.y)
     return float(1 - selector.score(split.X_test, split.y_test))
 
@@ -380,11 +376,9 @@ def error_falls_with_records(run: Run) -> float:
     return curve[0] - curve[1]
 
 
-@network.claim(
-    "Tuned privately, objective perturbation errs less than output perturbation",
-    full_seeds=tuple(range(12)),
-)
-@stated("in all cases", "Figures 4 and 5, Section 7.3", method="PrivateModelSelector")
+@network.claim("Tuned privately, objective perturbation errs less than output perturbation")
+@stated("in all cases", "Figures 4 and 5, Section 7.3")
+@measured(method="PrivateModelSelector", full_seeds=tuple(range(12)))
 def objective_wins_after_tuning(run: Run) -> float:
     if not run.full:
         run.note("a tenth of the records with ten times ε")
@@ -395,12 +389,8 @@ def objective_wins_after_tuning(run: Run) -> float:
 # --- theorems -----------------------------------------------------------------------------------
 exact = at_most(1.0, because="exact densities: the largest log-quotient, in units of ε")
 theory = PAPER.section(kind="theorem", unit="ε", method="privacy_audit", expect=exact)
-lemmas = PAPER.section(
-    kind="theorem",
-    seeds=SEEDS,
-    unit="of the bound",
-    expect=at_most(1.0, because="the 90 % quantile of 100 draws against the bound for δ = 0.1"),
-)
+quantile = at_most(1.0, because="the 90 % quantile of 100 draws against the bound for δ = 0.1")
+lemmas = PAPER.section(kind="theorem", seeds=SEEDS, unit="of the bound", expect=quantile)
 
 
 def opposite_records(n: int) -> tuple[Any, Any]:
@@ -429,11 +419,10 @@ def objective_perturbation_is_private(run: Run) -> float:
 
 
 @theory.claim(
-    "The algorithm requires a slack of log(1 + 2c/(nΛ) + c²/(nΛ)²) in the privacy parameter",
-    kind="own",
-    random=False,
+    "The algorithm requires a slack of log(1 + 2c/(nΛ) + c²/(nΛ)²) in the privacy parameter"
 )
 @stated(1.0, "Section 3.2, where the proof needs it; that nothing less will do is not said")
+@measured(kind="own", random=False)
 @at_least(0.999, because="a slack that is needed is used up by some neighbours")
 def slack_is_needed(run: Run) -> float:
     run.note(
@@ -481,8 +470,7 @@ def excess_quantile(run: Run, method: str) -> float:
         margin = split.y * (split.X @ f)
         return float(np.logaddexp(0, -margin).mean() + alpha / 2 * f @ f)
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", linear.ReproducibleNoiseWarning)
+    with warnings.catch_warnings(action="ignore", category=linear.ReproducibleNoiseWarning):
         best = linear.private_minimisers(split.X, split.y, "logistic", alpha, none)[0]
         models = linear.private_minimisers(
             split.X, split.y, "logistic", alpha, noise, n_draws=100, random_state=run.seed
@@ -643,14 +631,11 @@ def error_by_size() -> Any:
 )
 def privacy_loss() -> Any:
     coef = np.linspace(-1, 3, 1201)
-    curves = {
-        f"{loss}, slack='{slack}'": linear.log_density_ratio(
-            linear.PrivateLinearClassifier(1.0, loss=loss, alpha=0.2, slack=slack),
-            *opposite_records(40),
-            coef[:, None],
-        )
-        for loss, slack in (("huber", "paper"), ("huber", "tight"), ("logistic", "paper"))
-    }
+    curves = {}
+    for loss, slack in (("huber", "paper"), ("huber", "tight"), ("logistic", "paper")):
+        model = linear.PrivateLinearClassifier(1.0, loss=loss, alpha=0.2, slack=slack)
+        ratio = linear.log_density_ratio(model, *opposite_records(40), coef[:, None])
+        curves[f"{loss}, slack='{slack}'"] = ratio
     return plot.plot_privacy_loss(coef, curves, 1.0).figure
 
 
