@@ -11,6 +11,7 @@ import functools
 import importlib
 import math
 import pkgutil
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -19,7 +20,16 @@ from typing import TYPE_CHECKING, Any
 
 from octavo._lazy import exports_of_stub
 from octavo._names import UnknownNameError
-from octavo.claims import Claim, Expectation, Kind, NotMeasurable, Run, holds
+from octavo.claims import (
+    Claim,
+    Expectation,
+    Kind,
+    NotMeasurable,
+    Run,
+    Words,
+    holds,
+    take_words,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -149,10 +159,11 @@ class Paper:
         One to three claims, by name, that a newcomer should see first: ``make demo`` runs them.
     tables : dict of str to str
         The paper's main tables and figures, each with the names of the claims that cover it
-        (several separated by spaces), or with the reason why none does, in brackets.
+        (several separated by spaces; ``*`` stands for any letters), or with the reason why none
+        does, in brackets.
     refutations : dict of str to str
-        Names of claims that are refuted (several separated by spaces; ``*`` stands for any
-        letters), each with a sentence on why, or on what is known.
+        Names of claims that are refuted, written alike, each with a sentence on why, or on what
+        is known.
     """
 
     key: str
@@ -226,28 +237,23 @@ class Paper:
         )
         self.claims.append(claim)
 
-    def claim(self, **about: Any) -> Registers:
-        """Register the decorated function as the measurement of a claim; see `add_claim`."""
+    def claim(self, says: str, *words: Any, **about: Any) -> Registers:
+        """Register the decorated function as the measurement of a claim; see `Section.claim`."""
+        return self.section().claim(says, *words, **about)
 
-        def register(measure: Measure) -> Measure:
-            self.add_claim(measure, **about)
-            return measure
-
-        return register
+    def table(
+        self, says: str | Mapping[str, str], *words: Any, **about: Any
+    ) -> Callable[[Callable[..., float]], Callable[..., float]]:
+        """Register one claim per row of a table; see `Section.table`."""
+        return self.section().table(says, *words, **about)
 
     def section(self, **defaults: Any) -> Section:
         """Return a place where claims share what they have in common; see `Section`."""
         return Section(self, defaults)
 
-    def not_measurable(self, name: str, why: str, **about: Any) -> None:
-        """Register a claim whose data or hardware nobody can have here."""
-
-        def measure(run: Run) -> float:
-            raise NotMeasurable(why)
-
-        about.setdefault("expect", holds(because="it cannot be measured here"))
-        about.setdefault("kind", "figure")
-        self.add_claim(measure, name=name, **about)
+    def not_measurable(self, name: str, why: str, *words: Any, **about: Any) -> None:
+        """Register a claim that nobody can measure here; see `Section.not_measurable`."""
+        self.section().not_measurable(name, why, *words, **about)
 
     def figure(
         self, caption: str, *, method: str | None = None
@@ -266,15 +272,73 @@ class Section:
     """Claims that share words: a place in the paper, seeds, a unit, a method, an expectation.
 
     ``table = PAPER.section(where="Table 2", unit="points", seeds=SEEDS)`` is used as
-    ``@table.claim(says=..., published=14.06)``, or for a whole table as ``@table.rows({...})``.
+    ``@table.claim("what it says", 14.06)``, or for a whole table as ``@table.rows({...})``.
     """
 
     paper: Paper
     defaults: dict[str, Any]
 
-    def claim(self, says: str, published: float | str, **about: Any) -> Registers:
-        """Register the decorated function as the measurement of one claim."""
-        return self.paper.claim(says=says, published=published, **(self.defaults | about))
+    def section(self, **defaults: Any) -> Section:
+        """Return a section of this one."""
+        return Section(self.paper, self.defaults | defaults)
+
+    def claim(
+        self,
+        says: str,
+        published: float | str | None = None,
+        where: str | None = None,
+        **about: Any,
+    ) -> Registers:
+        """Register the decorated function as the measurement of one claim.
+
+        Words may also stand below, each in its decorator: the published figure and its place
+        (`stated`), how ours is measured (`measured`), and what would count as reproducing it
+        (`at_least` and the like).
+        """
+        spoken = {"says": says, "published": published, "where": where}
+        given = {word: value for word, value in spoken.items() if value is not None} | about
+
+        def register(measure: Measure) -> Measure:
+            below = take_words(measure)
+            for word in below.keys() & given.keys():
+                raise TypeError(f"The claim on `{measure.__name__}` has two values of `{word}`.")
+            name = measure.__name__.replace("_", "-")
+            words = self._require({"name": name} | self.defaults | below | given)
+            self.paper.add_claim(measure, **words)
+            return measure
+
+        return register
+
+    def table(
+        self,
+        says: str | Mapping[str, str],
+        published: Mapping[str, float | str] | str | None = None,
+        where: str | Mapping[str, str] | None = None,
+        **about: Any,
+    ) -> Callable[[Callable[..., float]], Callable[..., float]]:
+        """Register one claim per row of a table; the function takes the run and the row's name.
+
+        The published figures are a dict from rows to values, as is every word that differs from
+        row to row; where all rows have one figure, what the paper says is. ``says``, ``where`` and
+        ``name`` may hold ``{row}``, and ``says`` ``{published}``. The claim of a row is called
+        ``<function>-<row>`` by default.
+        """
+        spoken = {"says": says, "published": published, "where": where}
+        given = {word: value for word, value in spoken.items() if value is not None} | about
+
+        def register(measure: Callable[..., float]) -> Callable[..., float]:
+            below = take_words(measure)
+            words = self.defaults | below | given
+            columns = [words.get(word) for word in ("published", "says")]
+            rows = next((column for column in columns if isinstance(column, Mapping)), None)
+            if rows is None:
+                name = measure.__name__
+                raise TypeError(f"The table of `{name}` needs a dict of published figures by row.")
+            for row in rows:
+                self._add_row(measure, row, self.defaults, below, given)
+            return measure
+
+        return register
 
     def rows(
         self,
@@ -282,27 +346,72 @@ class Section:
         prefix: str | None = None,
         **about: Any,
     ) -> Callable[[Callable[..., float]], Callable[..., float]]:
-        """Register one claim per row of a table; the function takes the run and the row's name.
+        """Register one claim per row of a table that is given by rows; see `table` for columns.
 
         A row is the published figure, or what the paper says with the figure, or a dict of words
-        that differ from the section's. ``says`` may hold ``{row}`` and ``{published}``. The claim
-        is called ``<function>-<row>``, or ``<prefix><row>``.
+        that differ from the section's. The claim is called ``<function>-<row>``, or
+        ``<prefix><row>``.
         """
 
         def register(measure: Callable[..., float]) -> Callable[..., float]:
-            stem = measure.__name__.replace("_", "-") + "-" if prefix is None else prefix
+            stem = {} if prefix is None else {"name": prefix + "{row}"}
+            below = take_words(measure)
             for row, given in rows.items():
-                if isinstance(given, tuple):
-                    words: dict[str, Any] = dict(zip(("says", "published"), given))
-                else:
-                    words = given if isinstance(given, dict) else {"published": given}
-                own = self.defaults | about | words
-                own["says"] = own["says"].format(row=row, published=own["published"])
-                name = own.pop("name", stem + row.lower().replace(" ", "-"))
-                self.paper.add_claim(_RowMeasure(measure, row), name=name, **own)
+                own = _words_of_row(given)
+                self._add_row(measure, row, self.defaults, stem, below, about, own)
             return measure
 
         return register
+
+    def _add_row(self, measure: Callable[..., float], row: str, *layers: dict[str, Any]) -> None:
+        """Register the claim of one row; the last layer that has a word wins."""
+        own: dict[str, Any] = {"name": measure.__name__.replace("_", "-") + "-{row}"}
+        for layer in layers:
+            own |= _column_at(layer, row)
+        self._require(own)
+        own["says"] = own["says"].format(row=row, published=own["published"])
+        own["where"] = own["where"].format(row=row)
+        own["name"] = own["name"].format(row=re.sub("[ _]", "-", row.lower()))
+        self.paper.add_claim(_RowMeasure(measure, row), **own)
+
+    def not_measurable(
+        self, name: str, why: str, says: str = "", stands: Words | None = None, **about: Any
+    ) -> None:
+        """Register a claim whose data or hardware nobody can have here: says, `stated`, why."""
+
+        def measure(run: Run) -> float:
+            raise NotMeasurable(why)
+
+        given = ({"says": says} if says else {}) | (stands.words if stands else {}) | about
+        shown = {"expect": holds(because="it cannot be measured here"), "kind": "figure"}
+        words = self._require(shown | self.defaults | given | {"name": name})
+        self.paper.add_claim(measure, **words)
+
+    def _require(self, words: dict[str, Any]) -> dict[str, Any]:
+        """Return the words of a claim, or say which are missing."""
+        absent = [f"`{w}`" for w in ("says", "where", "published", "expect") if w not in words]
+        if absent:
+            lacks = " and ".join(absent)
+            raise TypeError(f"The claim `{words['name']}` of {self.paper.key} needs {lacks}.")
+        return words
+
+
+def _words_of_row(given: Any) -> dict[str, Any]:
+    """Return a row of a table as words: a figure, or what the paper says with it, or a dict."""
+    if isinstance(given, tuple):
+        return dict(zip(("says", "published"), given))
+    return given if isinstance(given, dict) else {"published": given}
+
+
+def _column_at(words: dict[str, Any], row: str) -> dict[str, Any]:
+    """Return words of one row: those that are dicts hold a value for each of some rows."""
+    found = {}
+    for word, value in words.items():
+        if not isinstance(value, Mapping):
+            found[word] = value
+        elif row in value:
+            found[word] = value[row]
+    return found
 
 
 class _RowMeasure:

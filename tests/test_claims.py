@@ -13,7 +13,9 @@ from octavo.claims import (
     at_most,
     holds,
     mean_interval,
+    measured,
     run_claim,
+    stated,
     within,
 )
 from octavo.data import load_dataset
@@ -120,6 +122,11 @@ def test_tolerances_lie_around_the_published_figure_by_default():
         result_of(lambda run: 7.4, within(0.5, because="b"), published=7.0).verdict == "reproduced"
     )
     assert result_of(lambda run: 7.6, within(0.5, because="b"), published=7.0).verdict == "refuted"
+    bounds = [at_least(because="b"), at_most(because="b")]
+    assert [e.placed(7.0).text for e in bounds] == ["≥ 7", "≤ 7"]
+    assert [result_of(lambda run: 7.1, e, published=7.0).verdict for e in bounds] == [
+        "reproduced", "refuted",
+    ]  # fmt: skip
     with pytest.raises(TypeError, match="needs a published number"):
         result_of(lambda run: 1.0, within(0.5, because="b"), published="about 7")
 
@@ -151,6 +158,133 @@ def test_sections_and_rows_share_their_words():
         return 1.0
 
     assert [(c.name, c.says) for c in paper.claims[4:]] == [("of-x", "says it"), ("of-y", "y")]
+
+
+def test_words_of_a_claim_stand_in_the_decorators_below_it():
+    paper = Paper("p", "Title", "A. Author", 2000, "Venue", (METHOD,))
+    place = paper.section(where="Table 1", unit="%", seeds=(0,))
+
+    @place.claim("it is three", kind="ordering")
+    @stated(3.0, "Table 2")
+    @measured(seeds=(0, 1))
+    @within(1.0, because="b")
+    def stacked(run):
+        return 3.5
+
+    @place.claim("the place is the section's", 2.0)
+    @at_least(1.0, because="b")
+    def short(run):
+        return stacked(run)
+
+    @paper.claim("two claims")
+    @stated("equal", "Section 1")
+    @holds(because="b")
+    @paper.claim("may share a measurement", name="other")
+    @stated(1.0, "Section 2")
+    @at_most(1.0, because="b")
+    def both(run):
+        return 1.0
+
+    written = paper.claims[0]
+    assert (written.says, written.published, written.where) == ("it is three", 3.0, "Table 2")
+    assert (written.kind, written.seeds, written.unit) == ("ordering", (0, 1), "%")
+    assert (written.expect.low, written.expect.high) == (2.0, 4.0)
+    assert [c.name for c in paper.claims] == ["stacked", "short", "other", "both"]
+    assert [c.where for c in paper.claims] == ["Table 2", "Table 1", "Section 2", "Section 1"]
+    assert paper.claims[3].expect.every_seed
+    assert not vars(both)  # words are left for one claim, not for the next
+
+
+def test_a_word_is_said_once_and_none_is_missing():
+    paper = Paper("p", "Title", "A. Author", 2000, "Venue", (METHOD,))
+
+    def measure(run):
+        return 1.0
+
+    with pytest.raises(TypeError, match="`measure` has two values of `expect`"):
+        holds(because="b")(at_most(1.0, because="b")(measure))
+    with pytest.raises(TypeError, match="`measure` has two values of `published`"):
+        paper.claim("s", 1.0)(stated(2.0, "w")(lost(measure)))
+    with pytest.raises(TypeError, match="`measure` of p needs `where` and `expect`"):
+        paper.claim("s", 1.0)(lost(measure))
+    assert paper.claims == []
+
+
+def lost(measure):
+    """Return the function without the words that a refusal left behind."""
+    vars(measure).clear()
+    return measure
+
+
+def test_columns_of_a_table_are_dicts_and_templates():
+    paper = Paper("p", "Title", "A. Author", 2000, "Venue", (METHOD,))
+    table = paper.section(stand_in="simulated", kind="figure")
+
+    @table.rows(
+        {"Cold Fish": 1.0, "dog": 2.0},
+        name="{row}-bites",
+        says="{row} bites {published:g} times",
+        where="Table 1, {row}",
+        stand_in={"dog": ""},
+        seeds={"dog": (3,)},
+    )
+    @at_most(1.0, because="b")
+    def bites(run, row):
+        return float(len(row))
+
+    fish, dog = paper.claims
+    assert (fish.name, dog.name) == ("cold-fish-bites", "dog-bites")
+    assert (fish.where, dog.where) == ("Table 1, Cold Fish", "Table 1, dog")
+    assert (fish.says, dog.says) == ("Cold Fish bites 1 times", "dog bites 2 times")
+    assert (fish.stand_in, dog.stand_in) == ("simulated", "")
+    assert (fish.seeds, dog.seeds) == ((0,), (3,))
+
+
+def test_a_table_is_columns_by_row():
+    paper = Paper("p", "Title", "A. Author", 2000, "Venue", (METHOD,))
+    table = paper.section(unit="%")
+
+    @table.table("{row} errs by {published:g} %", method={"b": "N"})
+    @stated({"a x": 1.0, "b": 2.0}, "Table 3, {row}", stand_in="simulated")
+    @within(0.5, because="b")
+    def error(run, row):
+        return float(len(row))
+
+    @table.table({"fast": "It is fast", "lean": "It is lean"}, "holds", "Section 1", name="{row}")
+    @holds(because="b")
+    def said(run, row):
+        return float(row == "fast")
+
+    assert [c.name for c in paper.claims] == ["error-a-x", "error-b", "fast", "lean"]
+    assert [c.says for c in paper.claims[:2]] == ["a x errs by 1 %", "b errs by 2 %"]
+    assert [c.says for c in paper.claims[2:]] == ["It is fast", "It is lean"]
+    assert [c.where for c in paper.claims[:2]] == ["Table 3, a x", "Table 3, b"]
+    assert [c.method for c in paper.claims[:2]] == ["M", "N"]
+    assert [c.expect.high for c in paper.claims[:2]] == [1.5, 2.5]
+    assert [run_claim(c).verdict for c in paper.claims[1:]] == [
+        "undecided", "reproduced", "refuted",
+    ]  # fmt: skip
+    with pytest.raises(TypeError, match="`error` needs a dict of published figures by row"):
+        table.table("no rows", 1.0)(error)
+
+
+def test_what_cannot_be_measured_is_said_in_the_same_words():
+    paper = Paper("p", "Title", "A. Author", 2000, "Venue", (METHOD,))
+    paper.not_measurable("old", "lost", says="s", where="w", published=1.0, unit="%")
+    gone = paper.section(where="Table 3", unit="%")
+    gone.not_measurable("new", "lost", "s", stated(1.0, "w"))
+    gone.not_measurable("newest", "lost", "s", stated(2.0))
+    assert [(c.says, c.where, c.published, c.unit) for c in paper.claims] == [
+        ("s", "w", 1.0, "%"), ("s", "w", 1.0, "%"), ("s", "Table 3", 2.0, "%"),
+    ]  # fmt: skip
+    assert {run_claim(c).verdict for c in paper.claims} == {"not measurable here"}
+    assert {c.kind for c in paper.claims} == {"figure"}
+
+
+def test_a_section_of_a_section_keeps_its_words():
+    paper = Paper("p", "Title", "A. Author", 2000, "Venue", (METHOD,))
+    inner = paper.section(where="w", unit="%").section(unit="s", kind="own")
+    assert inner.defaults == {"where": "w", "unit": "s", "kind": "own"}
 
 
 def test_an_identity_is_a_small_upper_bound_and_not_a_negative_figure():

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from octavo import {room}, plot
 from octavo.catalogue import Method, Paper
-from octavo.claims import Run, holds
+from octavo.claims import Run, holds, stated
 
 PAPER = Paper(
     key="{key}",
@@ -48,12 +48,9 @@ PAPER = Paper(
 )
 
 
-@PAPER.claim(
-    says="{mark}: what the paper says",
-    where="{mark}: where",
-    published="{mark}: the figure",
-    expect=holds(because="{mark}: why the tolerance is what it is"),
-)
+@PAPER.claim("{mark}: what the paper says")
+@stated("{mark}: the figure", "{mark}: where")
+@holds(because="{mark}: why the tolerance is what it is")
 def first_claim(run: Run) -> float:
     model = {room}.{name}().fit([[0.0], [1.0]])
     return float(model.n_features_in_ == 1)

@@ -9,7 +9,7 @@ import numpy as np
 
 from octavo import data, graphical, linear, plot
 from octavo.catalogue import Method, Paper, Trial
-from octavo.claims import NotMeasurable, Run, at_least, at_most
+from octavo.claims import NotMeasurable, Run, at_least, at_most, measured, stated
 
 PAPER = Paper(
     key="fastclime",
@@ -18,14 +18,9 @@ PAPER = Paper(
     authors="H. Pang, H. Liu and R. Vanderbei",
     year=2014,
     venue="Journal of Machine Learning Research 15",
-    headlines=(
-        "path-beats-one-program-per-lam",
-        "path-solves-every-program",
-        "few-pivots",
-    ),
+    headlines=("path-beats-one-program-per-lam", "path-solves-every-program", "few-pivots"),
     tables={
-        "Table 1": "beats-admm-50 beats-admm-100 beats-admm-200 beats-admm-400 "
-        "path-beats-one-program-per-lam path-beats-one-program-per-lam-100 other-packages",
+        "Table 1": "beats-admm-* path-beats-one-program-per-* other-packages",
     },
     methods=(
         Method(
@@ -143,21 +138,18 @@ def whole_path(d: int, seed: int) -> float:
     return seconds_of(lambda: [l1_path(S, np.eye(1, d, i)[0], 0.1, scale=1.0) for i in range(d)])
 
 
+JOBS = (("fifty_breakpoints", "fifty breakpoints a column"), ("whole_path", "all breakpoints"))
+
+
 @PAPER.section(where="Table 1", unit="s", kind="own", seeds=(0,)).rows(
     {
-        f"{job.__name__} {d}": {
-            "name": f"{job.__name__}-{d}".replace("_", "-"),
-            "says": f"The path of {d} columns takes {times[-1]:g} s ({what})",
-            "published": times[-1],
-            "expect": at_most(times[-1], because="no more than on a machine of 2012"),
-        }
-        for job, what in (
-            (fifty_breakpoints, "fifty breakpoints a column"),
-            (whole_path, "all breakpoints"),
-        )
+        f"{job} {d}": (f"The path of {d} columns takes {times[-1]:g} s ({what})", times[-1])
+        for job, what in JOBS
         for d, times in TABLE.items()
-    }
+    },
+    prefix="",
 )
+@at_most(because="no more than on a machine of 2012")
 def path_time(run: Run, row: str) -> float:
     job, d = row.split()
     run.note(SETTING)
@@ -207,10 +199,8 @@ def beats_admm(run: Run, d: str) -> float:
 PAPER.not_measurable(
     "other-packages",
     "the R packages cannot be had here; the claims beside it run their algorithms",
-    says="The packages clime and flare take 937 s and 1.886 s at d = 100",
-    where="Table 1",
-    published="937.37 s, 1.886 s",
-    kind="speed",
+    "The packages clime and flare take 937 s and 1.886 s at d = 100",
+    stated("937.37 s, 1.886 s", "Table 1", kind="speed"),
 )
 
 
@@ -246,14 +236,9 @@ def shortest_by_highs(S, i, alpha, g=None):
     return result.fun
 
 
-@PAPER.claim(
-    says="The path is the solution of the linear program at every λ",
-    where="Section 1",
-    published="exact",
-    kind="theorem",
-    expect=at_most(1e-8, because="the feasibility tolerance that HiGHS is asked for is 1e-10"),
-    seeds=SEEDS,
-)
+@PAPER.claim("The path is the solution of the linear program at every λ")
+@stated("exact", "Section 1", kind="theorem", seeds=SEEDS)
+@at_most(1e-8, because="the feasibility tolerance that HiGHS is asked for is 1e-10")
 def path_solves_every_program(run: Run) -> float:
     d, n = (40, 20) if run.seed % 2 else (40, 100)
     X = sample(d, run.seed, n).X
@@ -269,28 +254,18 @@ def path_solves_every_program(run: Run) -> float:
     return worst
 
 
-@PAPER.claim(
-    says="An accurate dual certificate comes with the solution",
-    where="Abstract and Section 3: machine precision (1e-5)",
-    published=1e-5,
-    kind="theorem",
-    expect=at_most(1e-9, because="stricter than the paper's 1e-5: what double precision allows"),
-    seeds=SEEDS,
-)
+@PAPER.claim("An accurate dual certificate comes with the solution")
+@stated(1e-5, "Abstract and Section 3: machine precision (1e-5)", kind="theorem", seeds=SEEDS)
+@at_most(1e-9, because="stricter than the paper's 1e-5: what double precision allows")
 def certificate_is_accurate(run: Run) -> float:
     path = graphical.clime_path(sample(400 if run.full else 100, run.seed).X, 0.1, None)
     run.note("largest duality gap over all columns at λ = 0.1, from S, β and y alone")
     return float(np.abs(path.duality_gap(path.alpha_reached)).max())
 
 
-@PAPER.claim(
-    says="When the solution is sparse it is found after very few iterations",
-    where="Section 2",
-    published="very few",
-    unit="pivots a coefficient",
-    expect=at_most(2.0, because="one pivot a coefficient is the least; few is read as two"),
-    seeds=SEEDS,
-)
+@PAPER.claim("When the solution is sparse it is found after very few iterations")
+@stated("very few", "Section 2", unit="pivots a coefficient", seeds=SEEDS)
+@at_most(2.0, because="one pivot a coefficient is the least; few is read as two")
 def few_pivots(run: Run) -> float:
     drawn = sample(200 if run.full else 100, run.seed)
     model = graphical.CLIME(alpha=0.2).fit(drawn.X)
@@ -326,8 +301,7 @@ def clime_and_glasso(d: int, seed: int, graph: str = "random"):
     path = graphical.clime_path(drawn.X, 0.02, None)
     ours = [path.precision(alpha) for alpha in np.geomspace(0.5, path.alpha_reached, 20)]
     theirs = []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+    with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
         for alpha in np.geomspace(0.5, 0.02, 20):
             theirs.append(graphical_lasso(S, alpha)[1])
     return ours, theirs, drawn.adjacency
@@ -349,15 +323,9 @@ def better_than_graphical_lasso(run: Run, graph: str) -> float:
     return recovery(ours, truth) - recovery(theirs, truth)
 
 
-@PAPER.claim(
-    says="Any regularised problem of the form (1) has its whole path from one program",
-    where="Section 1",
-    published="exact",
-    kind="theorem",
-    method="DantzigSelector",
-    expect=at_most(1e-8, because="the feasibility tolerance that HiGHS is asked for is 1e-10"),
-    seeds=SEEDS,
-)
+@PAPER.claim("Any regularised problem of the form (1) has its whole path from one program")
+@stated("exact", "Section 1", kind="theorem", method="DantzigSelector", seeds=SEEDS)
+@at_most(1e-8, because="the feasibility tolerance that HiGHS is asked for is 1e-10")
 def dantzig_path(run: Run) -> float:
     rng = np.random.default_rng(run.seed)
     n, d = 40, 60
@@ -372,16 +340,10 @@ def dantzig_path(run: Run) -> float:
     )
 
 
-@PAPER.claim(
-    says="On generic programs the method is comparable to other variants of the simplex method",
-    where="Section 1",
-    published="comparable",
-    unit="times the iterations of HiGHS",
-    kind="own",
-    method="parametric_simplex",
-    expect=at_most(2.0, because="comparable is read as at most twice the pivots of a dual simplex"),
-    seeds=SEEDS,
-)
+@PAPER.claim("On generic programs the method is comparable to other variants of the simplex method")
+@stated("comparable", "Section 1", method="parametric_simplex", kind="own", seeds=SEEDS)
+@measured(unit="times the iterations of HiGHS")
+@at_most(2.0, because="comparable is read as at most twice the pivots of a dual simplex")
 def comparable_to_simplex(run: Run) -> float:
     from scipy.optimize import linprog
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from octavo import data, online, plot
 from octavo.catalogue import Method, Paper
-from octavo.claims import Run, at_least, at_most, holds, within
+from octavo.claims import Run, at_least, at_most, holds, stated, within
 
 PAPER = Paper(
     key="flipflop",
@@ -18,11 +18,7 @@ PAPER = Paper(
     authors="S. de Rooij, T. van Erven, P. D. Grünwald and W. M. Koolen",
     year=2014,
     venue="Journal of Machine Learning Research 15",
-    headlines=(
-        "theorem-8",
-        "best-of-both-hard",
-        "best-of-both-easy",
-    ),
+    headlines=("theorem-8", "best-of-both-hard", "best-of-both-easy"),
     tables={
         "Figure 3": "leader-fails small-rates-are-safe variation-mw-wins-game-1 best-of-both-hard",
         "Figure 4": "leader-succeeds flipflop-is-bounded normal-hedge-adapts",
@@ -135,41 +131,32 @@ BOUNDS: dict[str, tuple[str, str]] = {
 }
 
 
-@theory.rows(
+@theory.table(
     {
-        "theorem-8": {
-            "says": "AdaHedge's regret is at most the bound of Theorem 8",
-            "where": "Theorem 8",
-        },
-        "lemma-3": {
-            "says": "AdaHedge's regret is at most twice its cumulative mixability gap",
-            "where": "Lemma 3",
-        },
-        "theorem-15-leader": {
-            "says": "FlipFlop's regret is at most 5.64 times that of following the leader plus "
-            "3.73 S",
-            "where": "Theorem 15 and Corollary 16",
-        },
-        "theorem-15-losses": {
-            "says": "FlipFlop keeps AdaHedge's bound up to a constant factor",
-            "where": "Theorem 15",
-        },
+        "theorem-8": "AdaHedge's regret is at most the bound of Theorem 8",
+        "lemma-3": "AdaHedge's regret is at most twice its cumulative mixability gap",
+        "theorem-15-leader": "FlipFlop's regret is at most 5.64 times that of following the leader "
+        "plus 3.73 S",
+        "theorem-15-losses": "FlipFlop keeps AdaHedge's bound up to a constant factor",
     },
-    prefix="",
-    published="regret / bound ≤ 1",
-    expect=at_most(1.0 + 1e-9, because="no game and no round may exceed it, rounding apart"),
+    "regret / bound ≤ 1",
+    {
+        "theorem-8": "Theorem 8",
+        "lemma-3": "Lemma 3",
+        "theorem-15-leader": "Theorem 15 and Corollary 16",
+        "theorem-15-losses": "Theorem 15",
+    },
+    name="{row}",
 )
+@at_most(1.0 + 1e-9, because="no game and no round may exceed it, rounding apart")
 def bound(run: Run, name: str) -> float:
     player, law = BOUNDS[name]
     return largest_ratio(run, strategies()[player], law)
 
 
-@theory.claim(
-    "The leading term of AdaHedge's bound is at most half that of CBMS's bound",
-    "ratio ≤ 0.5",
-    where="Section 1.1, Eq. (1) and (2), and Section 2.2",
-    expect=at_most(0.5 + 1e-9, because="2 against 4, and a parabola that is never larger"),
-)
+@theory.claim("The leading term of AdaHedge's bound is at most half that of CBMS's bound")
+@stated("ratio ≤ 0.5", "Section 1.1, Eq. (1) and (2), and Section 2.2")
+@at_most(0.5 + 1e-9, because="2 against 4, and a parabola that is never larger")
 def half_of_cbms(run: Run) -> float:
     worst = 0.0
     for losses in hard_games(run):
@@ -185,36 +172,26 @@ def half_of_cbms(run: Run) -> float:
     return worst
 
 
-@PAPER.claim(
-    says="φ* = 2.37 and α* = 1.243 minimise the larger leading factor, which is then 5.64",
-    where="Corollary 16",
-    published=5.64,
-    expect=within(0.005, because="two decimals are printed"),
-)
+@PAPER.claim("φ* = 2.37 and α* = 1.243 minimise the larger leading factor, which is then 5.64")
+@stated(5.64, "Corollary 16")
+@within(0.005, because="two decimals are printed")
 def flipflop_factor(run: Run) -> float:
     best = online.flipflop_parameters()
     run.note(f"φ* = {best.phi:.4f}, α* = {best.alpha:.4f}")
     return best.factor
 
 
-@PAPER.claim(
-    says="The experts' totals are 508 and 492 in game 3, 532 and 468 in game 4",
-    where="Sections 5.3 and 5.4",
-    published="equal",
-    kind="figure",
-    expect=holds(because="integers"),
-)
+@PAPER.claim("The experts' totals are 508 and 492 in game 3, 532 and 468 in game 4")
+@stated("equal", "Sections 5.3 and 5.4", kind="figure")
+@holds(because="integers")
 def totals_of_the_games(run: Run) -> float:
     three, four = (data.make_expert_game(number).sum(axis=0) for number in (3, 4))
     return float(tuple(three) == (508, 492) and tuple(four) == (532, 468))
 
 
-@theory.claim(
-    "Weights of AdaHedge and FlipFlop do not change under scaling and shifting",
-    "equal",
-    where="Theorem 17",
-    expect=at_most(1e-12, because="an identity; the largest difference of a weight, by rounding"),
-)
+@theory.claim("Weights of AdaHedge and FlipFlop do not change under scaling and shifting")
+@stated("equal", "Theorem 17")
+@at_most(1e-12, because="an identity; the largest difference of a weight, by rounding")
 def invariance(run: Run) -> float:
     rng = np.random.default_rng(run.seed)
     losses = rng.normal(size=(2000, 5))
@@ -228,43 +205,32 @@ def invariance(run: Run) -> float:
 game_1_says = PAPER.section(where="Section 5.1 and Figure 3", kind="ordering")
 
 
-@game_1_says.claim(
-    "Game 1: the regret of following the leader ends up around 500",
-    500,
-    kind="figure",
-    expect=within(1.0, because='"around"; half a unit a round'),
-)
+@game_1_says.claim("Game 1: the regret of following the leader ends up around 500")
+@stated(500, kind="figure")
+@within(1.0, because='"around"; half a unit a round')
 def leader_fails(run: Run) -> float:
     return regret(1, "Follow-the-Leader")
 
 
-@game_1_says.claim(
-    "Game 1: Hedge's regret is negligible for rates below about 0.01",
-    "negligible",
-    kind="figure",
-    expect=at_most(5.0, because='"negligible" read as a hundredth of the largest regret, 499.75'),
-)
+@game_1_says.claim("Game 1: Hedge's regret is negligible for rates below about 0.01")
+@stated("negligible", kind="figure")
+@at_most(5.0, because='"negligible" read as a hundredth of the largest regret, 499.75')
 def small_rates_are_safe(run: Run) -> float:
     rates = np.geomspace(1e-4, 1e-2, 50)
     return float(online.regret_of_fixed_eta(data.make_expert_game(1), rates).max())
 
 
-@game_1_says.claim(
-    "Game 1: Variation MW has the least regret",
-    "least of seven",
-    expect=holds(because="the paper shows a graph; the statement is in its text"),
-)
+@game_1_says.claim("Game 1: Variation MW has the least regret", "least of seven")
+@holds(because="the paper shows a graph; the statement is in its text")
 def variation_mw_wins_game_1(run: Run) -> float:
     final = {name: regret(1, name) for name in strategies()}
     run.note(", ".join(f"{name} {value:.2f}" for name, value in final.items()))
     return float(min(final, key=final.__getitem__) == "Variation MW")
 
 
-@game_1_says.claim(
-    "Game 1: FlipFlop saves what following the leader loses",
-    "a constant factor above AdaHedge",
-    expect=at_most(5.64, because="the leading factor of Corollary 16, over AdaHedge's regret"),
-)
+@game_1_says.claim("Game 1: FlipFlop saves what following the leader loses")
+@stated("a constant factor above AdaHedge")
+@at_most(5.64, because="the leading factor of Corollary 16, over AdaHedge's regret")
 def best_of_both_hard(run: Run) -> float:
     run.note(
         f"FTL {regret(1, 'Follow-the-Leader'):.2f}, AdaHedge {regret(1, 'AdaHedge'):.2f}, "
@@ -273,12 +239,9 @@ def best_of_both_hard(run: Run) -> float:
     return regret(1, "FlipFlop") / regret(1, "AdaHedge")
 
 
-@game_1_says.claim(
-    "FlipFlop's constant factor over AdaHedge can be seen on simulated data",
-    "above 1",
-    where="after Theorem 15",
-    expect=at_least(1.5, because="clearly above 1; Figure 3 shows a factor of two to three"),
-)
+@game_1_says.claim("FlipFlop's constant factor over AdaHedge can be seen on simulated data")
+@stated("above 1", "after Theorem 15")
+@at_least(1.5, because="clearly above 1; Figure 3 shows a factor of two to three")
 def factor_is_real(run: Run) -> float:
     return regret(1, "FlipFlop") / regret(1, "AdaHedge")
 
@@ -286,21 +249,16 @@ def factor_is_real(run: Run) -> float:
 game_2_says = PAPER.section(where="Section 5.2 and Figure 4", kind="ordering")
 
 
-@game_2_says.claim(
-    "Game 2: following the leader has a regret of only 1/2",
-    0.5,
-    kind="figure",
-    expect=within(1e-12, because="exact"),
-)
+@game_2_says.claim("Game 2: following the leader has a regret of only 1/2", 0.5, kind="figure")
+@within(1e-12, because="exact")
 def leader_succeeds(run: Run) -> float:
     return regret(2, "Follow-the-Leader")
 
 
 @game_2_says.claim(
-    "Game 2: FlipFlop soon follows the leader for ever, so that its regret is bounded",
-    "bounded",
-    expect=holds(because="regret after 20,000 rounds equal to that after 100"),
+    "Game 2: FlipFlop soon follows the leader for ever, so that its regret is bounded", "bounded"
 )
+@holds(because="regret after 20,000 rounds equal to that after 100")
 def flipflop_is_bounded(run: Run) -> float:
     played = trace(2, "FlipFlop", 20_000)
     run.note(
@@ -310,11 +268,8 @@ def flipflop_is_bounded(run: Run) -> float:
     return float(played.regret_[-1] == played.regret_[99] and np.isinf(played.eta_).all())
 
 
-@game_2_says.claim(
-    "Game 2: NormalHedge adapts very well",
-    "very well",
-    expect=at_most(1.0, because="as well as following the leader, whose regret is 1/2"),
-)
+@game_2_says.claim("Game 2: NormalHedge adapts very well", "very well")
+@at_most(1.0, because="as well as following the leader, whose regret is 1/2")
 def normal_hedge_adapts(run: Run) -> float:
     return regret(2, "NormalHedge")
 
@@ -326,19 +281,17 @@ game_3_says = PAPER.section(where="Section 5.3 and Figure 5", kind="ordering")
     "Game 3: FTL, Hedge with η = 1, FlipFlop and NormalHedge excel; safe Hedge, AdaHedge and "
     "Variation MW have a substantial overhead",
     "two groups",
-    expect=at_least(2.0, because="the least regret of the second over the largest of the first"),
 )
+@at_least(2.0, because="the least regret of the second over the largest of the first")
 def two_groups(run: Run) -> float:
     first = ("Follow-the-Leader", "Hedge, η = 1", "FlipFlop", "NormalHedge")
     second = ("safe Hedge", "AdaHedge", "Variation MW")
     return min(regret(3, name) for name in second) / max(regret(3, name) for name in first)
 
 
-@game_3_says.claim(
-    "Game 3: FlipFlop does as well as following the leader where AdaHedge does not",
-    "bounded by the leader's regret",
-    expect=at_most(5.64, because="the leading factor of Corollary 16, over the leader's regret"),
-)
+@game_3_says.claim("Game 3: FlipFlop does as well as following the leader where AdaHedge does not")
+@stated("bounded by the leader's regret")
+@at_most(5.64, because="the leading factor of Corollary 16, over the leader's regret")
 def best_of_both_easy(run: Run) -> float:
     run.note(
         f"FTL {regret(3, 'Follow-the-Leader'):.2f}, AdaHedge {regret(3, 'AdaHedge'):.2f}, "
@@ -347,11 +300,8 @@ def best_of_both_easy(run: Run) -> float:
     return regret(3, "FlipFlop") / regret(3, "Follow-the-Leader")
 
 
-@game_3_says.claim(
-    "Game 3: AdaHedge's overhead appears to be unbounded",
-    "grows",
-    expect=at_least(1.5, because="regret after 10,000 rounds over that after 1,000"),
-)
+@game_3_says.claim("Game 3: AdaHedge's overhead appears to be unbounded", "grows")
+@at_least(1.5, because="regret after 10,000 rounds over that after 1,000")
 def adahedge_overhead_grows(run: Run) -> float:
     return regret(3, "AdaHedge", 10_000) / regret(3, "AdaHedge")
 
@@ -359,20 +309,14 @@ def adahedge_overhead_grows(run: Run) -> float:
 game_4_says = PAPER.section(where="Section 5.4 and Figure 6", kind="ordering")
 
 
-@game_4_says.claim(
-    "Game 4: AdaHedge's regret is bounded",
-    "bounded",
-    expect=at_most(1e-3, because="growth from 1,000 to 20,000 rounds"),
-)
+@game_4_says.claim("Game 4: AdaHedge's regret is bounded", "bounded")
+@at_most(1e-3, because="growth from 1,000 to 20,000 rounds")
 def adahedge_concentrates(run: Run) -> float:
     return regret(4, "AdaHedge", 20_000) - regret(4, "AdaHedge")
 
 
-@game_4_says.claim(
-    "Game 4: the larger the learning rate of Hedge, the better",
-    "non-increasing",
-    expect=holds(because="on a grid of 200 rates from 1e-4 to 1e2 and ∞, up to rounding (1e-9)"),
-)
+@game_4_says.claim("Game 4: the larger the learning rate of Hedge, the better", "non-increasing")
+@holds(because="on a grid of 200 rates from 1e-4 to 1e2 and ∞, up to rounding (1e-9)")
 def larger_is_better(run: Run) -> float:
     rates = np.append(np.geomspace(1e-4, 1e2, 200), np.inf)
     final = online.regret_of_fixed_eta(data.make_expert_game(4), rates)
@@ -382,22 +326,17 @@ def larger_is_better(run: Run) -> float:
     return float((rise <= 1e-9).all())
 
 
-@game_4_says.claim(
-    "CBMS behaves very similarly to AdaHedge",
-    "very similar",
-    where="Section 5",
-    expect=at_most(0.25, because='"very similar" read as a quarter of the regret, in all games'),
-)
+@game_4_says.claim("CBMS behaves very similarly to AdaHedge", "very similar", "Section 5")
+@at_most(0.25, because='"very similar" read as a quarter of the regret, in all games')
 def cbms_is_similar(run: Run) -> float:
     return max(abs(regret(g, "CBMS") / regret(g, "AdaHedge") - 1) for g in (1, 2, 3, 4))
 
 
 @theory.claim(
-    "Two experts, losses 0 or 1: if following the leader has unbounded regret, so has Hedge",
-    "implied",
-    where="Theorem 18 and Appendix B",
-    expect=at_least(1.0, because="each return to a tie costs Hedge at least σ(η) - 1/2"),
+    "Two experts, losses 0 or 1: if following the leader has unbounded regret, so has Hedge"
 )
+@stated("implied", "Theorem 18 and Appendix B")
+@at_least(1.0, because="each return to a tie costs Hedge at least σ(η) - 1/2")
 def theorem_18(run: Run) -> float:
     rng = np.random.default_rng(run.seed)
     losses = np.eye(2)[rng.integers(0, 2, 20_000)]

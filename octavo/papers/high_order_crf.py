@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import time
 import warnings
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 
 from octavo import data, plot, sequence
 from octavo.catalogue import Method, Paper
-from octavo.claims import Run, at_least, at_most, holds, within
+from octavo.claims import Run, at_least, at_most, holds, measured, stated, within
+
+crf = partial(Method, room="sequence", family="crf")
 
 PAPER = Paper(
     key="high-order-crf",
@@ -19,11 +21,7 @@ PAPER = Paper(
     authors="N. V. Cuong, N. Ye, W. S. Lee and H. L. Chieu",
     year=2014,
     venue="Journal of Machine Learning Research 15",
-    headlines=(
-        "worked-partition",
-        "second-order-helps",
-        "third-order-helps",
-    ),
+    headlines=("worked-partition", "second-order-helps", "third-order-helps"),
     tables={
         "Figure 2": "second-order-helps third-order-helps more-than-enough-order",
         "Table 2": "length-five-patterns exclusive-patterns",
@@ -40,16 +38,12 @@ PAPER = Paper(
     },
     refutations={
         "worked-forward-variables": "Three of 31 entries are off by up to 0.017; the others agree.",
-        "exclusive-patterns": (
-            "The paper drew one model; over twenty drawn by its recipe about half as many "
-            "patterns are absent."
-        ),
+        "exclusive-patterns": "The paper drew one model; over twenty drawn by its recipe about "
+        "half as many patterns are absent.",
     },
     methods=(
-        Method(
+        crf(
             name="HighOrderCRF",
-            room="sequence",
-            family="crf",
             task="tag sequences whose labels follow a grammar",
             summary="Conditional random fields with label patterns of any length, trained and "
             "decoded exactly.",
@@ -67,15 +61,9 @@ PAPER = Paper(
                 "plot_pattern_automaton",
             ),
         ),
-        Method(
+        crf(
             name="HighOrderSemiCRF",
-            room="sequence",
-            family="crf",
-            modules=(
-                "crf.high_order_semi_crf",
-                "crf.segment_labels",
-                "crf.segment_metrics",
-            ),
+            modules=("crf.high_order_semi_crf", "crf.segment_labels", "crf.segment_metrics"),
             task="cut sequences into labelled segments",
             summary="Semi-Markov random fields with patterns of segment labels of any length, "
             "trained and decoded exactly.",
@@ -99,7 +87,6 @@ CITATIONS = (
 
 
 # --- the worked example -------------------------------------------------------------------------
-
 WORDS = ("Peter", "goes", "to", "Britain", "and", "France", "annually", ".")
 LABELS = ("P", "O", "L")
 TRUTH = ("P", "O", "O", "L", "O", "L", "O", "O")
@@ -141,23 +128,15 @@ def log_partition(n_words: int) -> float:
     return 1.0 - float(worked_example().score_sequences([X], [["P"] * n_words])[0])
 
 
-@PAPER.claim(
-    says="The worked example has Z = e^12.696",
-    where="Appendix B",
-    published=12.696,
-    expect=within(0.0005, because="the paper prints three decimals"),
-)
+@PAPER.claim("The worked example has Z = e^12.696", 12.696, "Appendix B")
+@within(0.0005, because="the paper prints three decimals")
 def worked_partition(run: Run) -> float:
     run.note("the LOL feature fires at t = 6 only, as in Table 11; everywhere it would be 13.025")
     return log_partition(8)
 
 
-@PAPER.claim(
-    says="Forward variables of the worked example",
-    where="Table 12",
-    published="31 entries",
-    expect=at_most(0.0051, because="the table prints two decimals"),
-)
+@PAPER.claim("Forward variables of the worked example", "31 entries", "Table 12")
+@at_most(0.0051, because="the table prints two decimals")
 def worked_forward_variables(run: Run) -> float:
     model = worked_example()
     worst = 0.0
@@ -174,12 +153,8 @@ def worked_forward_variables(run: Run) -> float:
     return worst
 
 
-@PAPER.claim(
-    says="Marginals of the worked example",
-    where="Table 14",
-    published="32 entries",
-    expect=at_most(0.0051, because="the table prints two decimals"),
-)
+@PAPER.claim("Marginals of the worked example", "32 entries", "Table 14")
+@at_most(0.0051, because="the table prints two decimals")
 def worked_marginals(run: Run) -> float:
     asked = [("P",), ("O",), ("L",), LOL]
     found = worked_example().pattern_marginals([np.eye(8)], asked)[0]
@@ -203,19 +178,14 @@ def markov_accuracy(
     return 100 * model.score(X[n_train:], y[n_train:])
 
 
-markov = PAPER.section(
-    where="Figure 2",
-    unit="points",
-    kind="ordering",
-    seeds=SEEDS,
-    expect=at_least(0.0, because=SAMPLING),
-)
+gained = at_least(0.0, because=SAMPLING)
+gains = PAPER.section(unit="points", kind="ordering", seeds=SEEDS, expect=gained)
+markov = gains.section(where="Figure 2")
 
 
-@markov.rows(
-    {"2": {"name": "second-order-helps"}, "3": {"name": "third-order-helps"}},
-    says="Order {row} beats the order below on sequences of a model of order {row}",
-    published="in all cases",
+@markov.table("Order {row} beats the order below on sequences of a model of order {row}")
+@stated(
+    dict.fromkeys("23", "in all cases"), name={"2": "second-order-helps", "3": "third-order-helps"}
 )
 def order_helps(run: Run, row: str) -> float:
     run.note(SIGMA)
@@ -224,14 +194,10 @@ def order_helps(run: Run, row: str) -> float:
     return with_it - without
 
 
-@markov.claim(
-    "Orders beyond that of the data do not help, and cost little",
-    "slight drop",
-    where="Section 3.1.1: the performance only drops slightly",
-    kind="figure",
-    expect=within(1.0, 0.0, because='"slightly", read as one point of accuracy'),
-    full_seeds=tuple(range(10)),
-)
+@markov.claim("Orders beyond that of the data do not help, and cost little")
+@stated("slight drop", "Section 3.1.1: the performance only drops slightly")
+@measured(kind="figure", full_seeds=tuple(range(10)))
+@within(1.0, 0.0, because='"slightly", read as one point of accuracy')
 def more_than_enough_order(run: Run) -> float:
     run.note(f"order 4 less order 2 on data of order 2, from at least 300 sequences; {SIGMA}")
     four, two = (
@@ -240,40 +206,30 @@ def more_than_enough_order(run: Run) -> float:
     return four - two
 
 
-@markov.claim(
-    "High order matters less where observations tell the states",
-    "less important",
-    where="Section 3.1.1",
-)
+@markov.claim("High order matters less where observations tell the states")
+@stated("less important", "Section 3.1.1")
 def order_matters_when_observations_do_not(run: Run) -> float:
     run.note("gain of order 2 over 1 at σ = 0.5 less that at σ = 0.1")
-    gains = [
-        markov_accuracy(run.seed, run.full, 2, 2, sigma)
-        - markov_accuracy(run.seed, run.full, 2, 1, sigma)
-        for sigma in (0.1, 0.5)
-    ]
+    accuracy = partial(markov_accuracy, run.seed, run.full, 2)
+    gains = [accuracy(2, sigma) - accuracy(1, sigma) for sigma in (0.1, 0.5)]
     return gains[1] - gains[0]
 
 
 table_2 = PAPER.section(where="Table 2", seeds=tuple(range(20)))
 
 
-@table_2.claim(
-    "500 sequences of a second-order model have about 177 patterns of length 5",
-    177,
-    expect=within(20, because="two standard deviations over models (10): one was drawn"),
-)
+@table_2.claim("500 sequences of a second-order model have about 177 patterns of length 5", 177)
+@within(20, because="two standard deviations over models (10): one was drawn")
 def length_five_patterns(run: Run) -> float:
     _, y = data.make_high_order_markov(500, order=2, random_state=run.seed)
     return float(sum(len(z) == 5 for z in sequence.observed_patterns(y, 4)))
 
 
 @table_2.claim(
-    "Around 10 % of the length-5 patterns of training do not occur in the test set: 17/177, 42/424",
-    9.8,
-    unit="%",
-    expect=within(3.2, because="two standard deviations over models (1.6): one was drawn"),
+    "Around 10 % of the length-5 patterns of training do not occur in the test set: 17/177, 42/424"
 )
+@stated(9.8, unit="%")
+@within(3.2, because="two standard deviations over models (1.6): one was drawn")
 def exclusive_patterns(run: Run) -> float:
     shares = []
     for order in (2, 3):
@@ -288,7 +244,6 @@ def exclusive_patterns(run: Run) -> float:
 
 
 # --- handwriting --------------------------------------------------------------------------------
-
 LEXICON = "the data have 55 distinct words only: high orders partly learn the lexicon"
 
 
@@ -324,15 +279,9 @@ def seconds_an_iteration(order: int) -> float:
 handwriting = PAPER.section(where="Figure 3", seeds=SEEDS, full_seeds=tuple(range(10)))
 
 
-@handwriting.claim(
-    "Handwriting: accuracy rises strongly with the maximum order",
-    "strong improvements",
-    unit="points",
-    kind="ordering",
-    expect=at_least(
-        0.0, because="the figure prints no numbers; every step from order 1 to 4 must gain"
-    ),
-)
+@handwriting.claim("Handwriting: accuracy rises strongly with the maximum order")
+@stated("strong improvements", unit="points", kind="ordering")
+@at_least(0.0, because="the figure prints no numbers; every step from order 1 to 4 must gain")
 def handwriting_by_order(run: Run) -> float:
     found = {order: letters(run.seed, run.full, order) for order in (1, 2, 3, 4)}
     if run.seed == 0:
@@ -342,12 +291,9 @@ def handwriting_by_order(run: Run) -> float:
     return min(found[k + 1] - found[k] for k in (1, 2, 3))
 
 
-@handwriting.claim(
-    "Handwriting: the number of patterns grows no more than linearly with the order",
-    "no more than linearly",
-    kind="ordering",
-    expect=holds(because="no step adds more patterns than the step before"),
-)
+@handwriting.claim("Handwriting: the number of patterns grows no more than linearly with the order")
+@stated("no more than linearly", kind="ordering")
+@holds(because="no step adds more patterns than the step before")
 def handwriting_patterns(run: Run) -> float:
     words = data.load_dataset("letters")
     chosen = words.folds == run.seed
@@ -359,14 +305,9 @@ def handwriting_patterns(run: Run) -> float:
     return float(np.all(np.diff(counts, 2) <= 0))
 
 
-@PAPER.claim(
-    says="Handwriting: the time of an iteration grows no more than linearly with the order",
-    where="Figure 3",
-    published="no more than linearly",
-    unit="of linear growth",
-    kind="speed",
-    expect=at_most(1.25, because="timings on a shared machine vary by a quarter"),
-)
+@PAPER.claim("Handwriting: the time of an iteration grows no more than linearly with the order")
+@stated("no more than linearly", "Figure 3", unit="of linear growth", kind="speed")
+@at_most(1.25, because="timings on a shared machine vary by a quarter")
 def handwriting_time(run: Run) -> float:
     seconds = [seconds_an_iteration(order) for order in (1, 2, 4)]
     run.note(
@@ -397,15 +338,7 @@ def citations_f1(seed: int, full: bool, kind: str, order: int) -> float:
 
 
 SEGMENTS = "HighOrderSemiCRF"
-bibliography = PAPER.section(
-    where="Table 8",
-    unit="points",
-    kind="ordering",
-    stand_in=CITATIONS,
-    method=SEGMENTS,
-    seeds=SEEDS,
-    expect=at_least(0.0, because=SAMPLING),
-)
+bibliography = gains.section(where="Table 8", stand_in=CITATIONS, method=SEGMENTS)
 
 
 @bibliography.rows(
@@ -424,13 +357,10 @@ def second_order_segments(run: Run, rival: str) -> float:
 
 
 @bibliography.claim(
-    "Bibliography: the number of segment label patterns grows about linearly with the order",
-    "about linearly",
-    where="Figure 6, left",
-    unit="of linear growth",
-    kind="figure",
-    expect=within(0.5, 1.0, because='"about linearly": a step adds half to one and a half steps'),
+    "Bibliography: the number of segment label patterns grows about linearly with the order"
 )
+@stated("about linearly", "Figure 6, left", unit="of linear growth", kind="figure")
+@within(0.5, 1.0, because='"about linearly": a step adds half to one and a half steps')
 def citation_patterns_by_order(run: Run) -> float:
     _, segments = data.make_citations(300, random_state=run.seed)
     names = [[str(label) for _, _, label in cite] for cite in segments]
@@ -439,14 +369,9 @@ def citation_patterns_by_order(run: Run) -> float:
     return (counts[2] - counts[1]) / (counts[1] - counts[0])
 
 
-@bibliography.claim(
-    "Bibliography: the time of training is nearly linear in the order",
-    "nearly linear",
-    where="Figure 6, right",
-    unit="of linear growth",
-    kind="speed",
-    expect=at_most(1.25, because="timings on a shared machine vary by a quarter"),
-)
+@bibliography.claim("Bibliography: the time of training is nearly linear in the order")
+@stated("nearly linear", "Figure 6, right", unit="of linear growth", kind="speed")
+@at_most(1.25, because="timings on a shared machine vary by a quarter")
 def citation_time_by_order(run: Run) -> float:
     X, segments = data.make_citations(300 if run.full else 60, random_state=run.seed)
     seconds = []
@@ -460,53 +385,32 @@ def citation_time_by_order(run: Run) -> float:
     return (seconds[2] - seconds[0]) / (2 * (seconds[1] - seconds[0]))
 
 
-for name, what, says, where, published, method in (
-    (
-        "cora-f1",
-        "the split of the Cora citations",
-        "Bibliography (Cora): SC³ with σ = 10 reaches an F1 of 87.45",
-        "Section 3.3",
-        87.45,
-        SEGMENTS,
-    ),
-    (
-        "relation-arguments-segments",
-        "the ACE 2005 corpus (licensed)",
-        "Relation arguments (ACE 2005): average F1 of SC³ is 49.26, that of C¹ 42.91",
-        "Table 3",
-        49.26,
-        SEGMENTS,
-    ),
-    (
-        "relation-arguments-bio",
-        "the ACE 2005 corpus (licensed)",
-        "Relation arguments (ACE 2005): C³ on BIO tags is best, average F1 51.11",
-        "Table 5",
-        51.11,
-        "HighOrderCRF",
-    ),
-    (
-        "punctuation",
-        "the collection of movie transcripts",
-        "Punctuation: F1 of SC² is 70.85, that of C¹ 66.21",
-        "Table 6",
-        70.85,
-        SEGMENTS,
-    ),
-):
-    PAPER.not_measurable(
-        name,
-        f"{what} cannot be had here; see the claims on simulated citations",
-        says=says,
-        where=where,
-        published=published,
-        unit="%",
-        kind="figure",
-        method=method,
-    )
-
-
-# --- figures ------------------------------------------------------------------------------------
+INSTEAD = " cannot be had here; see the claims on simulated citations"
+lost = PAPER.section(unit="%", method=SEGMENTS)
+lost.not_measurable(
+    "cora-f1",
+    "the split of the Cora citations" + INSTEAD,
+    "Bibliography (Cora): SC³ with σ = 10 reaches an F1 of 87.45",
+    stated(87.45, "Section 3.3"),
+)
+lost.not_measurable(
+    "relation-arguments-segments",
+    "the ACE 2005 corpus (licensed)" + INSTEAD,
+    "Relation arguments (ACE 2005): average F1 of SC³ is 49.26, that of C¹ 42.91",
+    stated(49.26, "Table 3"),
+)
+lost.not_measurable(
+    "relation-arguments-bio",
+    "the ACE 2005 corpus (licensed)" + INSTEAD,
+    "Relation arguments (ACE 2005): C³ on BIO tags is best, average F1 51.11",
+    stated(51.11, "Table 5", method="HighOrderCRF"),
+)
+lost.not_measurable(
+    "punctuation",
+    "the collection of movie transcripts" + INSTEAD,
+    "Punctuation: F1 of SC² is 70.85, that of C¹ 66.21",
+    stated(70.85, "Table 6"),
+)
 
 
 @PAPER.figure("Accuracy by maximum order on a third-order Markov model (compare Figure 2)")
@@ -538,12 +442,8 @@ def citation():
     X, segments = data.make_citations(120, random_state=0)
     model = sequence.HighOrderSemiCRF(2, tol=1e-3).fit(X[:100], segments[:100])
     words = [item["word"] for item in X[100]]
-    return plot.plot_label_marginals(
-        model.predict_marginals([X[100]])[0],
-        model.classes_,
-        path=model.predict([X[100]])[0],
-        tokens=words,
-    ).figure
+    marginals, path = model.predict_marginals([X[100]])[0], model.predict([X[100]])[0]
+    return plot.plot_label_marginals(marginals, model.classes_, path=path, tokens=words).figure
 
 
 @PAPER.figure("The patterns of segment labels with the largest weights")

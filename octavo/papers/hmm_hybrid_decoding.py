@@ -10,7 +10,7 @@ import numpy as np
 
 from octavo import data, plot, sequence
 from octavo.catalogue import Method, Paper
-from octavo.claims import Run, at_least, at_most, holds, within
+from octavo.claims import Run, at_least, at_most, holds, measured, stated, within
 
 PAPER = Paper(
     key="hmm-hybrid-decoding",
@@ -19,11 +19,7 @@ PAPER = Paper(
     authors="J. Lember and A. A. Koloydenko",
     year=2014,
     venue="Journal of Machine Learning Research 15",
-    headlines=(
-        "table-2-top",
-        "pmap-gain",
-        "hybrids-are-admissible",
-    ),
+    headlines=("table-2-top", "pmap-gain", "hybrids-are-admissible"),
     tables={
         "Table 1": "case-877 prior-decoders-tie",
         "Table 2": "table-2-top table-2-bottom",
@@ -37,7 +33,7 @@ PAPER = Paper(
     refutations={
         "optimal-admissible-paths": (
             "Enumeration finds eight paths of the same value where the paper counts four."
-        ),
+        )
     },
     methods=(
         Method(
@@ -119,7 +115,6 @@ def errors(run: Run, family: str, alpha: float | None = None) -> np.ndarray:
 
 
 # --- the paper's examples -----------------------------------------------------------------------
-
 DICE = ((2 / 3, 1 / 3), ((0.95, 0.05), (0.1, 0.9)), ((1 / 6,) * 6, (0.1,) * 5 + (0.5,)))
 ROLLS = (2, 6, 6, 4, 1)
 TABLE_2_TOP = """0.11111 6.6968e-05 0.033333 0.00019826 7.4409 6.6088
@@ -163,13 +158,14 @@ def digits_wrong(run: Run, transform: str, table: str) -> float:
 PRINTED = {"top": ("brushe", TABLE_2_TOP), "bottom": ("brushe-normalized", TABLE_2_BOTTOM)}
 
 
-@PAPER.section(where="Table 2", kind="figure", published="every digit").rows(
+@PAPER.table(
     {
-        "top": {"says": "Brushe's hybrid (51) gives the variables printed at the top (μ = 7)"},
-        "bottom": {"says": "The normalised hybrid (54) gives those printed at the bottom (μ = 7)"},
-    },
-    expect=at_most(0, because="printed digits are compared exactly"),
+        "top": "Brushe's hybrid (51) gives the variables printed at the top (μ = 7)",
+        "bottom": "The normalised hybrid (54) gives those printed at the bottom (μ = 7)",
+    }
 )
+@stated("every digit", "Table 2", kind="figure")
+@at_most(0, because="printed digits are compared exactly")
 def table_2(run: Run, part: str) -> float:
     if part == "bottom":
         run.note("two entries of the second row are illegible in our copy")
@@ -213,10 +209,9 @@ examples = PAPER.section(kind="theorem", expect=holds(because="a statement about
 
 @examples.claim(
     "Constrained to paths of positive prior probability, posterior decoding can still return "
-    "a path of posterior probability zero",
-    "inadmissible",
-    where="Appendix A",
+    "a path of posterior probability zero"
 )
+@stated("inadmissible", "Appendix A")
 def prior_is_not_enough(run: Run) -> float:
     logs = logs_of(APPENDIX_A, [0, 1, 2])
     posteriors = sequence.hmm_posteriors(*logs)
@@ -229,13 +224,9 @@ def prior_is_not_enough(run: Run) -> float:
     return float(prior["possible"] and not prior["admissible"] and posterior["admissible"])
 
 
-@examples.claim(
-    "In that example the admissible decoder returns one of four paths",
-    4,
-    where="Appendix A",
-    unit="paths",
-    expect=within(0, because="a count by enumeration"),
-)
+@examples.claim("In that example the admissible decoder returns one of four paths")
+@stated(4, "Appendix A", unit="paths")
+@within(0, because="a count by enumeration")
 def optimal_admissible_paths(run: Run) -> float:
     start, trans, emission = logs_of(APPENDIX_A, [0, 1, 2])
     gamma = sequence.hmm_posteriors(start, trans, emission).gamma
@@ -250,10 +241,9 @@ def optimal_admissible_paths(run: Run) -> float:
 
 @examples.claim(
     "Where the Viterbi path is not unique, decoding symbol by symbol can glue an impossible "
-    "path from the tied ones",
-    "(1, 3)",
-    where="Example 1",
+    "path from the tied ones"
 )
+@stated("(1, 3)", "Example 1")
 def symbols_glue_an_impossible_path(run: Run) -> float:
     model = (
         (0.4, 0.54, 0.06),
@@ -271,12 +261,10 @@ def symbols_glue_an_impossible_path(run: Run) -> float:
 
 
 @examples.claim(
-    "The printed transition matrix has the stationary law (.0511 .2029 .4527 .0847 .1240 .0847)",
-    "largest gap 0",
-    where="Appendix E",
-    kind="figure",
-    expect=at_most(5e-4, because="four-digit rounding of the rows, amplified about ten times"),
+    "The printed transition matrix has the stationary law (.0511 .2029 .4527 .0847 .1240 .0847)"
 )
+@stated("largest gap 0", "Appendix E", kind="figure")
+@at_most(5e-4, because="four-digit rounding of the rows, amplified about ten times")
 def stationary_law(run: Run) -> float:
     values, vectors = np.linalg.eig(data.protein_structure_hmm().transmat.T)
     law = np.real(vectors[:, np.argmax(values.real)])
@@ -305,11 +293,10 @@ identities = PAPER.section(kind="theorem", seeds=SEEDS)
 
 
 @identities.claim(
-    "As α grows, the path's probability grows and its marginals fall, in both families",
-    "monotone",
-    where="Corollary 15, Eq. (36)-(37)",
-    expect=at_most(1e-9, because="rounding; the largest step in the wrong direction"),
+    "As α grows, the path's probability grows and its marginals fall, in both families"
 )
+@stated("monotone", "Corollary 15, Eq. (36)-(37)")
+@at_most(1e-9, because="rounding; the largest step in the wrong direction")
 def trade_off_is_monotone(run: Run) -> float:
     logs, posteriors, alphas = random_family(run.seed)
     worst = 0.0
@@ -322,12 +309,9 @@ def trade_off_is_monotone(run: Run) -> float:
     return float(worst)
 
 
-@identities.claim(
-    "R̄∞ of the k-block path exceeds Viterbi's by at most R̄1(Viterbi)/(k - 1)",
-    "bounded",
-    where="Eq. (39)",
-    expect=at_most(1e-9, because="rounding; the largest excess over the bound"),
-)
+@identities.claim("R̄∞ of the k-block path exceeds Viterbi's by at most R̄1(Viterbi)/(k - 1)")
+@stated("bounded", "Eq. (39)")
+@at_most(1e-9, because="rounding; the largest excess over the bound")
 def viterbi_bound(run: Run) -> float:
     logs, posteriors, _ = random_family(run.seed)
     viterbi = sequence.path_risks(posteriors, logs, sequence.decode(*logs, method="viterbi"))
@@ -340,20 +324,15 @@ def viterbi_bound(run: Run) -> float:
     return float(max(excess))
 
 
-@identities.claim(
-    "The power transform is posterior decoding at μ = 1 and Viterbi at μ = ∞",
-    "equal",
-    where="Section 6, Corollary 11",
-    expect=holds(because="an identity where no two paths tie, as here"),
-)
+@identities.claim("The power transform is posterior decoding at μ = 1 and Viterbi at μ = ∞")
+@stated("equal", "Section 6, Corollary 11")
+@holds(because="an identity where no two paths tie, as here")
 def power_transform_has_both_ends(run: Run) -> float:
     logs, _, _ = random_family(run.seed)
-    ends = [
-        np.array_equal(
-            sequence.decode(*logs, method="power", mu=mu), sequence.decode(*logs, method=other)
-        )
-        for mu, other in ((1.0, "pmap"), (np.inf, "viterbi"))
-    ]
+    ends = []
+    for mu, other in ((1.0, "pmap"), (np.inf, "viterbi")):
+        path = sequence.decode(*logs, method="power", mu=mu)
+        ends.append(np.array_equal(path, sequence.decode(*logs, method=other)))
     return float(all(ends))
 
 
@@ -374,15 +353,11 @@ def plain_hybrid_fails(logs, mu: float) -> bool:
 
 
 @PAPER.claim(
-    says="Brushe's hybrid (51) with μ = 1, evaluated as it reads, already fails for T = 40 on the "
-    "two-state model",
-    where="Section 6.1",
-    published=40,
-    unit="positions",
-    kind="theorem",
-    expect=at_most(40, because="the shortest simulated prefix at which every variable is zero"),
-    seeds=SEEDS,
+    "Brushe's hybrid (51) with μ = 1, evaluated as it reads, already fails for T = 40 on the "
+    "two-state model"
 )
+@stated(40, "Section 6.1", unit="positions", kind="theorem", seeds=SEEDS)
+@at_most(40, because="the shortest simulated prefix at which every variable is zero")
 def original_hybrid_fails(run: Run) -> float:
     X, _ = sequence.simulate_hmm(DICE, 2_000, run.seed)
 
@@ -399,77 +374,60 @@ def original_hybrid_fails(run: Run) -> float:
     return float(next(T for T in lengths if plain_hybrid_fails(logs_of(DICE, X[:T]), 1.0)))
 
 
-def agreement(run: Run, mu: float, other: str) -> float:
-    """Return the share of sequences on which the normalised hybrid equals another decoder."""
-    model = data.protein_structure_hmm()
-    n = 1_000 if run.full else 200
+@PAPER.table(
+    {
+        "pmap 0.001": "The normalised hybrid (54) is posterior decoding at μ = 0.001 for T = 100",
+        "viterbi 10000": "The normalised hybrid (54) is Viterbi at μ = 10000 for T = 100",
+    },
+    name={
+        row: f"normalised-hybrid-reaches-{row.split()[0]}"
+        for row in ("pmap 0.001", "viterbi 10000")
+    },
+    stand_in="simulated protein sequences in place of a subset of the real ones",
+)
+@stated(100, "Section 6.3", unit="% of sequences", seeds=SEEDS)
+@at_least(99, because="the paper confirms it on a subset of unstated size")
+def normalised_hybrid_reaches(run: Run, row: str) -> float:
+    other, mu = row.split()
+    model, n = data.protein_structure_hmm(), 1_000 if run.full else 200
     lengths = np.full(n, 100)
     X, _ = sequence.simulate_hmm(model, lengths, run.seed)
-    ours = sequence.HybridDecoder(model, "brushe-normalized", mu=mu).predict(X, lengths)
+    ours = sequence.HybridDecoder(model, "brushe-normalized", mu=float(mu)).predict(X, lengths)
     theirs = sequence.HybridDecoder(model, other).predict(X, lengths)
     same = (ours == theirs).reshape(n, -1)
     run.note(f"{100 * same.mean():.1f} % of positions agree")
     return 100 * float(same.all(axis=1).mean())
 
 
-@PAPER.section(where="Section 6.3", unit="% of sequences", seeds=SEEDS).rows(
-    {
-        "pmap 0.001": {
-            "name": "normalised-hybrid-reaches-pmap",
-            "says": "The normalised hybrid (54) is posterior decoding at μ = 0.001 for T = 100",
-        },
-        "viterbi 10000": {
-            "name": "normalised-hybrid-reaches-viterbi",
-            "says": "The normalised hybrid (54) is Viterbi at μ = 10000 for T = 100",
-        },
-    },
-    published=100,
-    stand_in="simulated protein sequences in place of a subset of the real ones",
-    expect=at_least(99, because="the paper confirms it on a subset of unstated size"),
-)
-def normalised_hybrid_reaches(run: Run, row: str) -> float:
-    other, mu = row.split()
-    return agreement(run, float(mu), other)
-
-
 # --- the protein experiment ---------------------------------------------------------------------
-
-
-real = {"kind": "figure", "unit": "%", "where": "Section 5.2"}
 PAPER.not_measurable(
     "real-pmap-error",
     NO_DATA,
-    says="On 25,713 proteins posterior decoding errs in 46.10 % of positions",
-    published=46.10,
-    **real,
+    "On 25,713 proteins posterior decoding errs in 46.10 % of positions",
+    stated(46.10, "Section 5.2", unit="%"),
 )
 PAPER.not_measurable(
     "real-viterbi-error",
     NO_DATA,
-    says="On 25,713 proteins Viterbi errs in 59.68 % of positions",
-    published=59.68,
-    **real,
+    "On 25,713 proteins Viterbi errs in 59.68 % of positions",
+    stated(59.68, "Section 5.2", unit="%"),
 )
 PAPER.not_measurable(
     "case-877",
     NO_DATA,
-    says="Case 877: the errors and risks of thirty decoders",
-    where="Table 1 (Viterbi 56.38 %, posterior decoding 45.64 %, PVD 46.98 %)",
-    published="31 rows",
+    "Case 877: the errors and risks of thirty decoders",
+    stated("31 rows", "Table 1 (Viterbi 56.38 %, posterior decoding 45.64 %, PVD 46.98 %)"),
 )
 
 simulated = PAPER.section(seeds=SEEDS, stand_in=STAND_IN, kind="ordering")
-gains = PAPER.section(**simulated.defaults, unit="points", expect=at_least(0.0, because=SAMPLING))
-shares = PAPER.section(
-    **simulated.defaults, unit="% of sequences", expect=at_least(50, because='"most"; ' + SAMPLING)
+gains = simulated.section(unit="points", expect=at_least(0.0, because=SAMPLING))
+shares = simulated.section(
+    unit="% of sequences", expect=at_least(50, because='"most"; ' + SAMPLING)
 )
 
 
-@gains.claim(
-    "Blind to the data, prior decoding still errs less than Viterbi",
-    "positive",
-    where="Section 5.4, Figure 6 (real data; no number is printed)",
-)
+@gains.claim("Blind to the data, prior decoding still errs less than Viterbi")
+@stated("positive", "Section 5.4, Figure 6 (real data; no number is printed)")
 def prior_beats_viterbi(run: Run) -> float:
     model = data.protein_structure_hmm()
     X, states, lengths = proteins(run.seed, run.full)
@@ -480,33 +438,29 @@ def prior_beats_viterbi(run: Run) -> float:
 MARGIN = "the paper's 95 % margin over 15 simulated data sets"
 
 
-@simulated.rows(
+@simulated.table(
     {
-        "pmap-error": {
-            "says": "Where the model is right, posterior decoding errs in 47.49 % of positions",
-            "published": 47.49,
-            "expect": within(0.047, because=MARGIN),
-        },
-        "viterbi-error": {
-            "says": "Where the model is right, Viterbi errs in 54.95 % of positions",
-            "published": 54.95,
-            "expect": within(0.068, because=MARGIN),
-        },
+        "pmap-error": "Where the model is right, posterior decoding errs in 47.49 % of positions",
+        "viterbi-error": "Where the model is right, Viterbi errs in 54.95 % of positions",
     },
     where="Section 5.2, 15 simulated data sets",
     unit="%",
     kind="figure",
-    prefix="",
+    name="{row}",
+    expect={
+        "pmap-error": within(0.047, because=MARGIN),
+        "viterbi-error": within(0.068, because=MARGIN),
+    },
 )
+@stated({"pmap-error": 47.49, "viterbi-error": 54.95})
 def error_at(run: Run, name: str) -> float:
     return float(errors(run, "hybrid-pvd", float(name == "viterbi-error")).mean())
 
 
 @gains.claim(
-    "Posterior decoding errs less than Viterbi: 7.46 points on simulated data, 13.58 on real data",
-    7.46,
-    where="Section 5.2",
+    "Posterior decoding errs less than Viterbi: 7.46 points on simulated data, 13.58 on real data"
 )
+@stated(7.46, "Section 5.2")
 def pmap_gain(run: Run) -> float:
     return float((errors(run, "hybrid-pvd", 1.0) - errors(run, "hybrid-pvd", 0.0)).mean())
 
@@ -520,10 +474,9 @@ def risk_of(run: Run, path: np.ndarray, name: str) -> np.ndarray:
 
 
 @gains.claim(
-    "Posterior decoding has the smaller R1 risk: 8.55 points on simulated data, 9 on real data",
-    8.55,
-    where="Section 5.2 and Figure 4",
+    "Posterior decoding has the smaller R1 risk: 8.55 points on simulated data, 9 on real data"
 )
+@stated(8.55, "Section 5.2 and Figure 4")
 def risk_gain(run: Run) -> float:
     paths = decoded(run.seed, run.full, "hybrid-pvd")
     points, whole = (risk_of(run, paths[ALPHAS.index(a)], "R1").mean() for a in (0.0, 1.0))
@@ -531,56 +484,43 @@ def risk_gain(run: Run) -> float:
     return 100 * float(whole - points)
 
 
-@shares.claim(
-    "The 2-block hybrid generally returns likelier paths than posterior-Viterbi decoding",
-    "generally",
-    where="Section 5.3 and Figure 5",
-)
+@shares.claim("The 2-block hybrid generally returns likelier paths than posterior-Viterbi decoding")
+@stated("generally", "Section 5.3 and Figure 5")
 def two_blocks_are_likelier(run: Run) -> float:
     pvd = risk_of(run, decoded(run.seed, run.full, "pvd"), "Rinf_bar")
     blocks = decoded(run.seed, run.full, "hybrid-pvd")[ALPHAS.index(0.5)]
     return 100 * float(np.mean(risk_of(run, blocks, "Rinf_bar") < pvd))
 
 
-@simulated.claim(
-    "The true paths are notably less likely than those of admissible decoders",
-    "notably lower",
-    where="Section 5.3 and Figure 5; simulations agree",
-    unit="of the geometric rate",
-    expect=at_least(0.0, because="rate of posterior-Viterbi paths less that of the true; sampling"),
-)
+@simulated.claim("The true paths are notably less likely than those of admissible decoders")
+@stated("notably lower", "Section 5.3 and Figure 5; simulations agree")
+@measured(unit="of the geometric rate")
+@at_least(0.0, because="rate of posterior-Viterbi paths less that of the true; sampling")
 def true_paths_are_unlikely(run: Run) -> float:
     truth = risk_of(run, proteins(run.seed, run.full)[1], "Rinf_bar")
     pvd = risk_of(run, decoded(run.seed, run.full, "pvd"), "Rinf_bar")
     return float(np.mean(np.exp(-pvd)) - np.mean(np.exp(-truth)))
 
 
-@shares.claim(
-    "Posterior decoding is the better of the two in most sequences: 85.35 % of real ones",
-    85.35,
-    where="Section 5.2 and Figure 3",
-)
+@shares.claim("Posterior decoding is the better of the two in most sequences: 85.35 % of real ones")
+@stated(85.35, "Section 5.2 and Figure 3")
 def pmap_wins(run: Run) -> float:
     gain = errors(run, "hybrid-pvd", 1.0) - errors(run, "hybrid-pvd", 0.0)
     run.note(f"worse in {100 * np.mean(gain < 0):.1f} % (paper: 10.67 %)")
     return 100 * float(np.mean(gain > 0))
 
 
-@shares.claim(
-    "Posterior decoding mostly returns impossible paths: 74.14 % of real sequences",
-    74.14,
-    where="Section 5.3",
-)
+@shares.claim("Posterior decoding mostly returns impossible paths: 74.14 % of real sequences")
+@stated(74.14, "Section 5.3")
 def pmap_is_inadmissible(run: Run) -> float:
     path = decoded(run.seed, run.full, "hybrid-pvd")[0]
     return 100 * float(np.mean(~admissible(path, proteins(run.seed, run.full)[2])))
 
 
 @shares.claim(
-    "Rabiner's 2-block decoder mostly returns impossible paths: 70.94 % of real sequences",
-    70.94,
-    where="Section 5.3",
+    "Rabiner's 2-block decoder mostly returns impossible paths: 70.94 % of real sequences"
 )
+@stated(70.94, "Section 5.3")
 def rabiner_is_inadmissible(run: Run) -> float:
     path = decoded(run.seed, run.full, "rabiner")
     return 100 * float(np.mean(~admissible(path, proteins(run.seed, run.full)[2])))
@@ -588,11 +528,10 @@ def rabiner_is_inadmissible(run: Run) -> float:
 
 @shares.claim(
     "Rabiner's path can be impossible where that of posterior decoding is not: 7.32 % of real "
-    "sequences",
-    7.32,
-    where="Section 5.3",
-    expect=at_least(1, because='"far from being uncommon" (Section 1.2.1), read as one percent'),
+    "sequences"
 )
+@stated(7.32, "Section 5.3")
+@at_least(1, because='"far from being uncommon" (Section 1.2.1), read as one percent')
 def rabiner_is_not_monotone(run: Run) -> float:
     lengths = proteins(run.seed, run.full)[2]
     blocks = admissible(decoded(run.seed, run.full, "rabiner"), lengths)
@@ -600,52 +539,33 @@ def rabiner_is_not_monotone(run: Run) -> float:
     return 100 * float(np.mean(~blocks & points))
 
 
-@PAPER.claim(
-    says="Both hybrid families return possible paths for every α > 0",
-    where="Remarks 1 and 5",
-    published="always",
-    kind="theorem",
-    expect=at_most(0, because="impossible paths are counted"),
-    seeds=SEEDS,
-)
+@PAPER.claim("Both hybrid families return possible paths for every α > 0")
+@stated("always", "Remarks 1 and 5", kind="theorem", seeds=SEEDS)
+@at_most(0, because="impossible paths are counted")
 def hybrids_are_admissible(run: Run) -> float:
     lengths = proteins(run.seed, run.full)[2]
-    return float(
-        sum(
-            np.sum(~admissible(path, lengths))
-            for family in ("hybrid-pvd", "hybrid-pmap")
-            for path in decoded(run.seed, run.full, family)[1:]
-        )
-    )
+    families = (decoded(run.seed, run.full, family)[1:] for family in ("hybrid-pvd", "hybrid-pmap"))
+    return float(sum(np.sum(~admissible(path, lengths)) for paths in families for path in paths))
 
 
-@simulated.claim(
-    "Along α the errors of the hybrids rise from posterior decoding's to Viterbi's",
-    "in order",
-    where="Section 5.4, Figure 6",
-    expect=holds(because="the mean errors at α = 0.001, 0.1, 0.5, 0.9 and 1 must be in order"),
-)
+@simulated.claim("Along α the errors of the hybrids rise from posterior decoding's to Viterbi's")
+@stated("in order", "Section 5.4, Figure 6")
+@holds(because="the mean errors at α = 0.001, 0.1, 0.5, 0.9 and 1 must be in order")
 def errors_follow_alpha(run: Run) -> float:
     means = [float(errors(run, "hybrid-pvd", a).mean()) for a in ALPHAS]
     run.note("errors (%) at α = 0, .001, .1, .5, .9, 1: " + ", ".join(f"{m:.1f}" for m in means))
     return float(all(np.diff(means[1:]) > 0))
 
 
-@examples.claim(
-    "The two prior decoders, of paths and of points, give the same path",
-    "equal",
-    where="Section 5, Table 1 rows 18 and 31",
-    expect=holds(because="a statement about the model of Appendix E, T = 167"),
-)
+@examples.claim("The two prior decoders, of paths and of points, give the same path")
+@stated("equal", "Section 5, Table 1 rows 18 and 31")
+@holds(because="a statement about the model of Appendix E, T = 167")
 def prior_decoders_tie(run: Run) -> float:
     model = data.protein_structure_hmm()
     X = np.zeros(167, dtype=int)
     paths = [sequence.HybridDecoder(model, C=C).predict(X) for C in ((0, 0, 0, 1), (0, 0, 1, 0))]
     run.note(f"states in the path: {sorted({model.states[s] for s in paths[0]})}")
     return float(np.array_equal(*paths))
-
-
-# --- figures ------------------------------------------------------------------------------------
 
 
 @PAPER.figure("Paths of a simulated protein between posterior decoding and Viterbi (Figure 1)")

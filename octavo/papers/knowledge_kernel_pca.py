@@ -8,7 +8,7 @@ import numpy as np
 
 from octavo import data, kernel, plot
 from octavo.catalogue import Method, Paper
-from octavo.claims import Run, at_least, at_most, holds, within
+from octavo.claims import Run, at_least, at_most, holds, stated, within
 
 PAPER = Paper(
     key="knowledge-kernel-pca",
@@ -33,7 +33,7 @@ PAPER = Paper(
         "power-iteration": (
             "Power iteration finds the eigenvalue of largest magnitude, which is not the "
             "smallest one of an indefinite matrix."
-        ),
+        )
     },
     methods=(
         Method(
@@ -97,12 +97,9 @@ def digits(n: int):
 # --- the solver ----------------------------------------------------------------------------------
 
 
-@solver.claim(
-    "Without constraints the components are those of kernel PCA",
-    "equal",
-    where="Sections 2.1 and 2.3",
-    expect=at_most(1e-8, because="an identity, exact up to rounding"),
-)
+@solver.claim("Without constraints the components are those of kernel PCA")
+@stated("equal", "Sections 2.1 and 2.3")
+@at_most(1e-8, because="an identity, exact up to rounding")
 def plain_kernel_pca(run: Run) -> float:
     from sklearn.decomposition import KernelPCA
 
@@ -116,12 +113,9 @@ def plain_kernel_pca(run: Run) -> float:
     return float(worst)
 
 
-@solver.claim(
-    "The indefinite quadratic is minimised on the sphere globally",
-    "globally optimal",
-    where="Section 2.4",
-    expect=at_most(1e-8, because="rounding of the objective, whose values are of order 10"),
-)
+@solver.claim("The indefinite quadratic is minimised on the sphere globally")
+@stated("globally optimal", "Section 2.4")
+@at_most(1e-8, because="rounding of the objective, whose values are of order 10")
 def global_minimum(run: Run) -> float:
     from scipy.optimize import minimize
 
@@ -145,14 +139,9 @@ def global_minimum(run: Run) -> float:
     return float(max(excess))
 
 
-@solver.claim(
-    "The secular iteration always converges in few iterations to machine precision",
-    "few",
-    where="Section 2.5.1.1",
-    kind="figure",
-    expect=at_most(10, because='"few" read as at most ten'),
-    unit="iterations",
-)
+@solver.claim("The secular iteration always converges in few iterations to machine precision")
+@stated("few", "Section 2.5.1.1", unit="iterations", kind="figure")
+@at_most(10, because='"few" read as at most ten')
 def few_iterations(run: Run) -> float:
     rng = np.random.default_rng(run.seed)
     most = 0
@@ -165,25 +154,17 @@ def few_iterations(run: Run) -> float:
     return float(most)
 
 
-@solver.claim(
-    "Roots after a rank-one change usually take 5 to 10 iterations",
-    "5-10",
-    where="Section 2.6.2.1",
-    kind="figure",
-    expect=at_most(10, because="the upper end that the text gives, here for every root"),
-    unit="iterations",
-)
+@solver.claim("Roots after a rank-one change usually take 5 to 10 iterations")
+@stated("5-10", "Section 2.6.2.1", unit="iterations", kind="figure")
+@at_most(10, because="the upper end that the text gives, here for every root")
 def rank_one_iterations(run: Run) -> float:
     rng = np.random.default_rng(run.seed)
     return float(kernel.rank_one_eigh(rng.random(300), None, rng.standard_normal(300)).n_iter)
 
 
-@solver.claim(
-    "Power iteration on -S finds the smallest eigenvalue of S",
-    "smallest eigenvalue",
-    where="Section 2.5.1.1",
-    expect=holds(because="the limit must be the smallest eigenvalue to 1 %"),
-)
+@solver.claim("Power iteration on -S finds the smallest eigenvalue of S")
+@stated("smallest eigenvalue", "Section 2.5.1.1")
+@holds(because="the limit must be the smallest eigenvalue to 1 %")
 def power_iteration(run: Run) -> float:
     rng = np.random.default_rng(run.seed)
     X = rng.standard_normal((60, 5))
@@ -202,12 +183,8 @@ def power_iteration(run: Run) -> float:
     return float(abs(limit - smallest) <= 0.01 * smallest)
 
 
-@solver.claim(
-    "The hyper-parameter gradient has a closed form",
-    "exact",
-    where="Section 2.7",
-    expect=at_most(1e-4, because="relative; central differences are good to about 1e-6"),
-)
+@solver.claim("The hyper-parameter gradient has a closed form", "exact", "Section 2.7")
+@at_most(1e-4, because="relative; central differences are good to about 1e-6")
 def closed_form_gradient(run: Run) -> float:
     rng = np.random.default_rng(run.seed)
     X, y = rng.standard_normal((25, 3)), rng.standard_normal(10) * 0.3
@@ -314,24 +291,16 @@ def g241_error(run: Run, row: str) -> float:
     return error
 
 
-@labels.claim(
-    "g241c with 100 labels: fewer errors than the spectral graph transducer, 17.41 %",
-    5.0,
-    kind="ordering",
-    stand_in=G241["c"],
-    unit="points below it",
-    expect=at_least(0.0, because="below the published error of the rival"),
-)
+@labels.claim("g241c with 100 labels: fewer errors than the spectral graph transducer, 17.41 %")
+@stated(5.0, unit="points below it", kind="ordering", stand_in=G241["c"])
+@at_least(0.0, because="below the published error of the rival")
 def g241c_beats_sgt(run: Run) -> float:
     return 17.41 - g241_error(run, "c 100")
 
 
-@labels.claim(
-    "g241c: 100 labels are needed, the first component without any errs by a point more",
-    "not tried",
-    kind="own",
-    expect=at_least(13.41, because="a point above the 12.41 % that the table has with labels"),
-)
+@labels.claim("g241c: 100 labels are needed, the first component without any errs by a point more")
+@stated("not tried", kind="own")
+@at_least(13.41, because="a point above the 12.41 % that the table has with labels")
 def g241c_needs_labels(run: Run) -> float:
     X, y = data.make_g241("c", random_state=run.seed)
     z = kernel.KnowledgeKernelPCA(1, kernel="linear").fit_transform(X)[:, 0]
@@ -344,18 +313,13 @@ for _name, (_ten, _hundred) in TABLE.items():
     PAPER.not_measurable(
         f"{_name.lower()}-labels",
         "the semi-supervised learning benchmark is not at hand",
-        says=f"{_name}: {_hundred} % of the test rows are misclassified with 100 labels "
+        f"{_name}: {_hundred} % of the test rows are misclassified with 100 labels "
         f"({_ten} % with 10)",
-        where="Table 2.1",
-        published=_hundred,
-        unit="%",
-        kind="figure",
+        stated(_hundred, "Table 2.1", unit="%"),
     )
 
 
 # --- what it shows -------------------------------------------------------------------------------
-
-
 pictures = PAPER.section(where="Section 2.9 and Figure 2.3", seeds=SEEDS, full_seeds=TEN)
 pure = at_least(0.95, because="purity of 3-means; the clusters barely touch")
 
@@ -390,9 +354,8 @@ def hidden(seed: int, full: bool):
     return X, cluster, model
 
 
-@pictures.claim(
-    "Six displacements discover three clusters that kernel PCA hides", "discovered", expect=pure
-)
+@pictures.claim("Six displacements discover three clusters that kernel PCA hides")
+@stated("discovered", expect=pure)
 def clusters_discovered(run: Run) -> float:
     _, cluster, model = hidden(run.seed, run.full)
     run.note("linear kernel; along the axis in which the six points were moved apart")
@@ -400,22 +363,17 @@ def clusters_discovered(run: Run) -> float:
 
 
 @pictures.claim(
-    "Six displacements discover three clusters that kernel PCA hides; 3-means in the plane",
-    "shown in a picture",
-    kind="own",
-    expect=pure,
+    "Six displacements discover three clusters that kernel PCA hides; 3-means in the plane"
 )
+@stated("shown in a picture", kind="own", expect=pure)
 def clusters_discovered_in_the_plane(run: Run) -> float:
     _, cluster, model = hidden(run.seed, run.full)
     run.note("linear kernel; the second axis keeps its variance and spreads every cluster")
     return purity(model.embedding_, cluster)
 
 
-@pictures.claim(
-    "The clusters remain hidden in kernel PCA",
-    "hidden",
-    expect=at_most(0.5, because="purity of 3-means; chance is a third and what it makes of it"),
-)
+@pictures.claim("The clusters remain hidden in kernel PCA", "hidden")
+@at_most(0.5, because="purity of 3-means; chance is a third and what it makes of it")
 def clusters_hidden(run: Run) -> float:
     _, cluster, model = hidden(run.seed, run.full)
     run.note("the largest of the two axes and the plane")
@@ -440,13 +398,9 @@ def perturbed(X, fraction: float, seed: int, n_points: int = 10) -> tuple[float,
     return kernel.map_distortion(after, before, baseline), moved
 
 
-@pictures.claim(
-    "Small perturbations of control points perturb the map little",
-    "stable",
-    where="Section 2.9 and Figure 2.1",
-    stand_in=DIGITS,
-    expect=at_most(1.0, because="the map's distortion over that of the control points themselves"),
-)
+@pictures.claim("Small perturbations of control points perturb the map little")
+@stated("stable", "Section 2.9 and Figure 2.1", stand_in=DIGITS)
+@at_most(1.0, because="the map's distortion over that of the control points themselves")
 def stable_maps(run: Run) -> float:
     run.note("ten points, perturbed by a tenth of the median")
     distortion, moved = perturbed(digits(600 if run.full else 200), 0.1, run.seed)
@@ -485,13 +439,9 @@ def recovered(X, seed: int, counts) -> list[float]:
     return found
 
 
-@pictures.claim(
-    "Few re-arranged points recover another kernel's map from a sum of kernels",
-    "recovered",
-    where="Section 2.9 and Figure 2.2",
-    stand_in=DIGITS,
-    expect=at_most(0.5, because="distortion left after 40 points, as a share of that before any"),
-)
+@pictures.claim("Few re-arranged points recover another kernel's map from a sum of kernels")
+@stated("recovered", "Section 2.9 and Figure 2.2", stand_in=DIGITS)
+@at_most(0.5, because="distortion left after 40 points, as a share of that before any")
 def flexible_maps(run: Run) -> float:
     run.note("Gaussian plus Laplacian kernel, target Laplacian")
     first, last = recovered(digits(600 if run.full else 200), run.seed, (0, 40))

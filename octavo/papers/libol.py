@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import time
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 
 from octavo import data, online, plot
 from octavo.catalogue import Method, Paper, Trial
-from octavo.claims import Run, at_least, at_most, within
+from octavo.claims import Run, at_least, at_most, stated, within
+
+learner = partial(Method, room="online", family="one_pass")
 
 PAPER = Paper(
     key="libol",
@@ -18,30 +20,21 @@ PAPER = Paper(
     authors="S. C. H. Hoi, J. Wang and P. Zhao",
     year=2014,
     venue="Journal of Machine Learning Research 15",
-    headlines=(
-        "rate-of-arow",
-        "rate-of-ogd",
-    ),
+    headlines=("rate-of-arow", "rate-of-ogd"),
     tables={
-        "Table 1": "rate-of-perceptron rate-of-romma rate-of-aromma rate-of-alma rate-of-ogd "
-        "rate-of-pa rate-of-pa1 rate-of-pa2 rate-of-sop rate-of-iellip rate-of-cw rate-of-nherd "
-        "rate-of-arow rate-of-narow rate-of-scw rate-of-scw2 updates-of-perceptron "
-        "updates-of-romma updates-of-aromma updates-of-ogd updates-of-pa updates-of-sop "
-        "scw-updates-half-as-often scw-on-ijcnn1 scw-beats-arow-on-a-large-stream "
-        "arow-beats-the-perceptron-on-a-large-stream",
+        "Table 1": "rate-of-* updates-of-* scw-updates-half-as-often scw-on-ijcnn1 "
+        "scw-beats-arow-on-a-large-stream arow-beats-the-perceptron-on-a-large-stream",
         "Figure 1": "scw-errs-least second-order-wins",
     },
     refutations={
         "rate-of-narow": (
             "The released code makes no step on rows of small variance, and its rate varies with "
             "the order of rows; NAROW as its authors wrote it errs less."
-        ),
+        )
     },
     methods=(
-        Method(
+        learner(
             name="AROW",
-            room="online",
-            family="one_pass",
             modules=("one_pass.second_order",),
             task="classify a stream in one pass without tuning a learning rate",
             summary="One-pass linear classifiers that know how sure they are of each weight: "
@@ -61,10 +54,8 @@ PAPER = Paper(
                 )
             },
         ),
-        Method(
+        learner(
             name="PassiveAggressive",
-            room="online",
-            family="one_pass",
             modules=("one_pass.first_order",),
             task="classify a stream in one pass at the speed of reading it",
             summary="One-pass linear classifiers that keep a weight vector alone: perceptrons, "
@@ -84,10 +75,8 @@ PAPER = Paper(
                 )
             },
         ),
-        Method(
+        learner(
             name="compare_online",
-            room="online",
-            family="one_pass",
             task="compare update rules along a stream, or try one of your own",
             summary="Predict, score, then learn: mistakes, updates and time of many online "
             "learners over many random orders; a new rule is one function.",
@@ -132,6 +121,7 @@ TUNED = (
     "parameters tuned as the paper does, on one random order of the rows that are then judged; "
     f"then {N_ORDERS} random orders"
 )
+OF_20_ORDERS = "two standard errors of the printed mean of 20 orders"
 ABOVE = "the whole 95 % interval over seeds must lie above 0"
 
 
@@ -175,18 +165,13 @@ def expected_rate(name: str):
     )
 
 
-@table_1.rows(
-    {
-        name: {
-            "published": row[0],
-            "expect": expected_rate(name),
-            "method": FIRST if name in FIRST_ORDER else SECOND,
-        }
-        for name, row in TABLE_1.items()
-    },
-    prefix="rate-of-",
-    says="{row} errs in {published:.1%} of the examples of svmguide3",
+@table_1.table(
+    "{row} errs in {published:.1%} of the examples of svmguide3",
+    name="rate-of-{row}",
+    method=dict.fromkeys(FIRST_ORDER, FIRST),
+    expect={name: expected_rate(name) for name in TABLE_1},
 )
+@stated({name: row[0] for name, row in TABLE_1.items()})
 def rate(run: Run, name: str) -> float:
     if name == "NAROW":
         run.note(
@@ -201,52 +186,39 @@ def rate(run: Run, name: str) -> float:
     return found
 
 
-@table_1.rows(
-    {
-        name: {
-            "published": TABLE_1[name][2],
-            "expect": within(
-                round(2 * TABLE_1[name][3] / N_ORDERS**0.5 + 0.05, 1),
-                because="two standard errors of the printed mean of 20 orders",
-            ),
-            "method": FIRST if name in FIRST_ORDER else SECOND,
-        }
+@table_1.table(
+    "{row} makes {published} updates on svmguide3",
+    unit="updates",
+    method=dict.fromkeys(FIRST_ORDER, FIRST),
+    expect={
+        name: within(round(2 * TABLE_1[name][3] / N_ORDERS**0.5 + 0.05, 1), because=OF_20_ORDERS)
         for name in UNTUNED
     },
-    says="{row} makes {published} updates on svmguide3",
-    unit="updates",
 )
+@stated({name: TABLE_1[name][2] for name in UNTUNED})
 def updates_of(run: Run, name: str) -> float:
     return run_of(name, run.seed)[1]
 
 
-@table_1.claim(
-    "SCW errs least of all sixteen on svmguide3: 0.206, the next is 0.212 (SCW2)",
-    0.006,
-    kind="ordering",
-    method=HARNESS,
-    expect=at_least(0.0, because=ABOVE),
-)
+@table_1.claim("SCW errs least of all sixteen on svmguide3: 0.206, the next is 0.212 (SCW2)")
+@stated(0.006, kind="ordering", method=HARNESS)
+@at_least(0.0, because=ABOVE)
 def scw_errs_least(run: Run) -> float:
     best = min(rate_of(run, name) for name in TABLE_1 if name != "SCW")
     return best - rate_of(run, "SCW")
 
 
 @table_1.claim(
-    "SCW errs less than the best first-order algorithm on svmguide3: 0.206 against 0.230 (ALMA)",
-    0.024,
-    kind="ordering",
-    expect=at_least(0.0, because=ABOVE),
+    "SCW errs less than the best first-order algorithm on svmguide3: 0.206 against 0.230 (ALMA)"
 )
+@stated(0.024, kind="ordering")
+@at_least(0.0, because=ABOVE)
 def second_order_wins(run: Run) -> float:
     return min(rate_of(run, name) for name in FIRST_ORDER) - rate_of(run, "SCW")
 
 
-@table_1.claim(
-    "SCW needs half the updates of AROW on svmguide3: 593.4 against 1219.5",
-    0.487,
-    expect=within(0.1, because="the parameters tuned move updates by a tenth or two"),
-)
+@table_1.claim("SCW needs half the updates of AROW on svmguide3: 593.4 against 1219.5", 0.487)
+@within(0.1, because="the parameters tuned move updates by a tenth or two")
 def scw_updates_half_as_often(run: Run) -> float:
     run.note(TUNED)
     return run_of("SCW", run.seed)[1] / run_of("AROW", run.seed)[1]
@@ -255,10 +227,8 @@ def scw_updates_half_as_often(run: Run) -> float:
 PAPER.not_measurable(
     "scw-on-ijcnn1",
     "the data set ijcnn1 is on no package index; see the stand-in claims",
-    says="SCW errs in 6.0 % of ijcnn1",
-    where="Table 1",
-    published=0.060,
-    method=SECOND,
+    "SCW errs in 6.0 % of ijcnn1",
+    stated(0.060, "Table 1", method=SECOND),
 )
 
 
@@ -298,22 +268,21 @@ def stand_in_rate(run: Run, name: str) -> float:
 
 @table_1.rows(
     {
-        "AROW SCW": {
-            "name": "scw-beats-arow-on-a-large-stream",
-            "says": "On ijcnn1 SCW errs less than AROW: 0.060 against 0.082",
-            "published": 0.022,
-        },
-        "Perceptron AROW": {
-            "name": "arow-beats-the-perceptron-on-a-large-stream",
-            "says": "On ijcnn1 AROW errs less than the perceptron: 0.082 against 0.106",
-            "published": 0.024,
-        },
+        "AROW SCW": ("On ijcnn1 SCW errs less than AROW: 0.060 against 0.082", 0.022),
+        "Perceptron AROW": (
+            "On ijcnn1 AROW errs less than the perceptron: 0.082 against 0.106",
+            0.024,
+        ),
+    },
+    name={
+        "AROW SCW": "scw-beats-arow-on-a-large-stream",
+        "Perceptron AROW": "arow-beats-the-perceptron-on-a-large-stream",
     },
     kind="ordering",
     stand_in=STAND_IN,
     full_seeds=SEEDS,
-    expect=at_least(0.0, because=ABOVE),
 )
+@at_least(0.0, because=ABOVE)
 def errs_less(run: Run, pair: str) -> float:
     worse, better = pair.split()
     return stand_in_rate(run, worse) - stand_in_rate(run, better)
@@ -333,14 +302,14 @@ def seconds_of_a_pass(run: Run, name: str) -> float:
     return min(times)
 
 
-@PAPER.section(where="Table 1, MATLAB on a machine of 2012", unit="s", kind="own").rows(
-    {
-        "Perceptron": {"name": "perceptron-time", "published": 5.668, "method": FIRST},
-        "SCW": {"name": "scw-time", "published": 7.921, "method": SECOND},
-    },
-    says="A pass of {row} over ijcnn1 takes {published} s",
-    expect=at_most(0.55, because="ten times faster, more than a machine of today explains"),
+@PAPER.table(
+    "A pass of {row} over ijcnn1 takes {published} s",
+    name="{row}-time",
+    kind="own",
+    method={"Perceptron": FIRST},
 )
+@stated({"Perceptron": 5.668, "SCW": 7.921}, "Table 1, MATLAB on a machine of 2012", unit="s")
+@at_most(0.55, because="ten times faster, more than a machine of today explains")
 def pass_time(run: Run, name: str) -> float:
     return seconds_of_a_pass(run, name)
 

@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import warnings
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from octavo import data, plot, svm
 from octavo.catalogue import Method, Paper, Trial
-from octavo.claims import Expectation, NotMeasurable, Run, at_least, at_most, holds, within
+from octavo.claims import (
+    Expectation,
+    NotMeasurable,
+    Run,
+    at_least,
+    at_most,
+    holds,
+    measured,
+    stated,
+    within,
+)
+
+machine = partial(Method, room="svm", family="minimax")
 
 PAPER = Paper(
     key="minimax-probability",
@@ -25,23 +37,16 @@ PAPER = Paper(
         "worst-case-is-attained",
     ),
     tables={
-        "Table 3.2": "ionosphere-hp-mpm-10-percent sonar-hp-mpm-10-percent "
-        "australian-hp-mpm-10-percent wisconsin-hp-mpm-10-percent pima-hp-mpm-10-percent "
-        "twonorm-hp-mpm-10-percent ringnorm-hp-mpm-10-percent ionosphere-mpm-10-percent "
-        "best-of-four sonar-dip",
-        "Table 3.3": "ionosphere-gaussian sonar-gaussian australian-gaussian pima-gaussian "
-        "wisconsin-gaussian",
+        "Table 3.2": "*-hp-mpm-10-percent ionosphere-mpm-10-percent best-of-four sonar-dip",
+        "Table 3.3": "*-gaussian",
         "Table 3.4": "german-bias german-bias-gain",
-        "Table 3.5": "adult-bias adult-bias-50 adult-bias-100 adult-bias-200 adult-bias-500 "
-        "adult-bias-gain",
+        "Table 3.5": "adult-*",
         "Figures 3.4 and 3.5": "label-noise",
         "Corollary 8": "worst-case-is-attained solvers-agree",
     },
     methods=(
-        Method(
+        machine(
             name="HighProbabilityMPM",
-            room="svm",
-            family="minimax",
             task="classify from few rows by what is certain of their moments",
             summary="HP-MPM: the best worst-case accuracy when each class's mean and covariance "
             "may be wrong by what its number of rows leaves open.",
@@ -55,10 +60,8 @@ PAPER = Paper(
             plots=("plot_moment_ellipsoids", "plot_guarantee_by_uncertainty", "plot_accuracy_by"),
             quadratic=True,
         ),
-        Method(
+        machine(
             name="MinimaxProbabilityMachine",
-            room="svm",
-            family="minimax",
             modules=("minimax.curve", "minimax.machine", "minimax.moment_space"),
             task="classify with a guarantee that holds for every distribution with given moments",
             summary="MPM: the hyperplane whose worst-case accuracy is the best that two means and "
@@ -73,10 +76,8 @@ PAPER = Paper(
             plots=("plot_moment_ellipsoids",),
             quadratic=True,
         ),
-        Method(
+        machine(
             name="BiasedMPM",
-            room="svm",
-            family="minimax",
             modules=("minimax.biased",),
             task="guarantee the accuracy of one class, or weigh the guarantees of both",
             summary="BMPM and MEMPM: minimax probability machines for errors of unequal cost and "
@@ -252,8 +253,6 @@ def accuracy(name: str, share: float, seed: int, machine: str, noise: float = 0.
 
 
 # --- Table 3.2 ----------------------------------------------------------------------------------
-
-
 DELTA = (
     "how δ enters the least-squares problems is not printed; here it is added to Σ₁/β + Σ₀/η, and "
     "tuned in validation it does better than the thesis's"
@@ -274,13 +273,17 @@ TABLE_3_2 = {  # accuracies of MPM and HP-MPM by data set and share of the rows
     ("twonorm", 10): (97.59, 97.67),
     ("ringnorm", 10): (74.43, 76.51),
 }
+TABLE_3_3 = {"ionosphere": 91.04, "sonar": 70.09, "australian": 85.06, "pima": 73.15}
+TABLE_3_3 |= {"wisconsin": 97.07}
+TABLE_3_5 = {"50": 79.35, "100": 81.37, "200": 82.37, "500": 83.30, "1000": 83.79}
+GAINS: dict[str, Any] = {"ionosphere mpm": 9.73, "sonar mpm": 6.29}
+GAINS |= dict.fromkeys(("ionosphere ridge-mpm", "sonar ridge-mpm"), "not tried")
 accuracies = PAPER.section(seeds=FULL, unit="%")
 
 
 @accuracies.rows(
     {
         f"{name} {machine} {share}": {
-            "name": f"{name}-{machine}-{share}-percent",
             "published": value,
             "expect": three_errors(name),
             "stand_in": DELTA if machine == "mpm" else OTHER_DATA.get(name, ""),
@@ -289,6 +292,7 @@ accuracies = PAPER.section(seeds=FULL, unit="%")
         for (name, share), pair in TABLE_3_2.items()
         for machine, value in zip(("mpm", "hp-mpm"), pair)
     },
+    name="{row}-percent",
     says="{row} % of the rows for training: test accuracy of the linear machine",
     where="Table 3.2",
 )
@@ -302,22 +306,12 @@ differences = PAPER.section(
 )
 
 
-@differences.rows(
-    {
-        f"{name} {baseline}": {
-            "name": f"{name}-gain-over-{baseline}",
-            "published": points,
-            "kind": "own" if points == "not tried" else "ordering",
-        }
-        for name, baseline, points in (
-            ("ionosphere", "mpm", 9.73),
-            ("sonar", "mpm", 6.29),
-            ("ionosphere", "ridge-mpm", "not tried"),
-            ("sonar", "ridge-mpm", "not tried"),
-        )
-    },
-    says="{row}: with 10 % of the rows, allowing for uncertain moments gains over the plain one",
+@differences.table(
+    "{row}: with 10 % of the rows, allowing for uncertain moments gains over the plain one",
+    name={row: row.replace(" ", "-gain-over-") for row in GAINS},
+    kind={row: "own" for row, points in GAINS.items() if points == "not tried"},
 )
+@stated(GAINS)
 def gain_over(run: Run, row: str) -> float:
     name, baseline = row.split()
     ours, theirs = (accuracy(name, 0.1, run.seed, m) for m in ("hp-mpm", baseline))
@@ -327,12 +321,9 @@ def gain_over(run: Run, row: str) -> float:
 @differences.claim(
     "On sonar the plain machine gets worse as its training share grows from 10 to 30 %, because "
     "as many rows as features make the worst covariances.",
-    6.17,
-    where="Table 3.2 and Section 3.4, linear experiments",
-    stand_in=DELTA,
     method="MinimaxProbabilityMachine",
-    unit="points lost",
 )
+@stated(6.17, "Table 3.2 and Section 3.4, linear experiments", unit="points lost", stand_in=DELTA)
 def sonar_dip(run: Run) -> float:
     return accuracy("sonar", 0.1, run.seed, "mpm") - accuracy("sonar", 0.3, run.seed, "mpm")
 
@@ -342,16 +333,12 @@ FIVE = ("australian", "wisconsin", "pima", "ionosphere", "sonar")  # ahead on al
 
 @differences.claim(
     "With 10 % of the rows HP-MPM is nearly always the best of MPM, HP-MPM, SVM and FDA: over the "
-    "five data sets at hand it is 0.67 points ahead of the SVM, the best rival on each.",
-    0.67,
-    where="Table 3.2 and Section 3.4, linear experiments",
+    "five data sets at hand it is 0.67 points ahead of the SVM, the best rival on each."
 )
+@stated(0.67, "Table 3.2 and Section 3.4, linear experiments")
 def best_of_four(run: Run) -> float:
-    margins = {
-        name: accuracy(name, 0.1, run.seed, "hp-mpm") - accuracy(name, 0.1, run.seed, "svm")
-        for name in FIVE
-    }
-    return float(np.mean(list(margins.values())))
+    ours, svms = ([accuracy(n, 0.1, run.seed, m) for n in FIVE] for m in ("hp-mpm", "svm"))
+    return float(np.mean(np.subtract(ours, svms)))
 
 
 # --- Tables 3.3 to 3.5 --------------------------------------------------------------------------
@@ -367,27 +354,15 @@ def gaussian_accuracy(name: str, seed: int, bias: str = "minimax") -> float:
     return chosen(models, split)
 
 
-@accuracies.rows(
-    {
-        name: {
-            "name": f"{name}-gaussian",
-            "published": value,
-            "expect": three_errors(name),
-            "stand_in": OTHER_DATA.get(name, ""),
-        }
-        for name, value in {
-            "ionosphere": 91.04,
-            "sonar": 70.09,
-            "australian": 85.06,
-            "pima": 73.15,
-            "wisconsin": 97.07,
-        }.items()
-    },
-    says="{row}: test accuracy of HP-MPM with a Gaussian kernel and 10 % of the rows",
-    where="Table 3.3",
+@accuracies.table(
+    "{row}: test accuracy of HP-MPM with a Gaussian kernel and 10 % of the rows",
+    name="{row}-gaussian",
+    stand_in=OTHER_DATA,
     seeds=QUICK,
     full_seeds=FULL,
+    expect={name: three_errors(name) for name in SPREAD},
 )
+@stated(TABLE_3_3, "Table 3.3")
 def gaussian(run: Run, row: str) -> float:
     return gaussian_accuracy(row, run.seed)
 
@@ -397,24 +372,18 @@ CODED = "words as indicator columns, where the thesis has 24 numbers"
 
 @accuracies.claim(
     "Test accuracy of bHP-MPM, with the threshold of the fewest training errors, on german.",
-    73.04,
-    where="Table 3.4",
-    seeds=QUICK,
-    full_seeds=FULL,
     expect=three_errors("german"),
-    stand_in=CODED,
 )
+@stated(73.04, "Table 3.4", seeds=QUICK, full_seeds=FULL, stand_in=CODED)
 def german_bias(run: Run) -> float:
     return gaussian_accuracy("german", run.seed, "accuracy")
 
 
 @differences.claim(
     "Moving the threshold to the fewest training errors corrects for unequal classes: 2.41 points "
-    "on german.",
-    2.41,
-    where="Table 3.4",
-    stand_in=CODED,
+    "on german."
 )
+@stated(2.41, "Table 3.4", stand_in=CODED)
 def german_bias_gain(run: Run) -> float:
     return german_bias(run) - gaussian_accuracy("german", run.seed)
 
@@ -446,17 +415,12 @@ def adult_accuracy(m: int, seed: int, bias: str) -> float:
 INDICATORS = "numbers and indicators of words, where the thesis has 123 binary features"
 
 
-@accuracies.rows(
-    {
-        f"{m}": {"published": value, "name": "adult-bias" if m == 1000 else f"adult-bias-{m}"}
-        for m, value in {50: 79.35, 100: 81.37, 200: 82.37, 500: 83.30, 1000: 83.79}.items()
-    },
-    says="{row} rows of adult: test accuracy of bHP-MPM, whose threshold has the fewest errors",
-    where="Table 3.5",
-    expect=within(1.0, because="three standard errors of our mean; the thesis gives no spread"),
-    seeds=QUICK,
-    stand_in=INDICATORS,
+@accuracies.table(
+    "{row} rows of adult: test accuracy of bHP-MPM, whose threshold has the fewest errors",
+    name={"1000": "adult-bias"} | {m: f"adult-bias-{m}" for m in ("50", "100", "200", "500")},
 )
+@stated(TABLE_3_5, "Table 3.5", seeds=QUICK, stand_in=INDICATORS)
+@within(1.0, because="three standard errors of our mean; the thesis gives no spread")
 def adult_rows(run: Run, row: str) -> float:
     return adult_accuracy(int(row), run.seed, "accuracy")
 
@@ -464,12 +428,9 @@ def adult_rows(run: Run, row: str) -> float:
 @differences.claim(
     "Moving the threshold to the fewest training errors corrects for unequal classes: 3.72 "
     "points on 1,000 rows of adult.",
-    3.72,
-    where="Table 3.5 and Section 3.4, accounting for class imbalance",
-    seeds=QUICK,
-    full_seeds=QUICK,
-    stand_in=INDICATORS,
 )
+@stated(3.72, "Table 3.5 and Section 3.4, accounting for class imbalance")
+@measured(seeds=QUICK, full_seeds=QUICK, stand_in=INDICATORS)
 def adult_bias_gain(run: Run) -> float:
     return adult_accuracy(1000, run.seed, "accuracy") - adult_accuracy(1000, run.seed, "minimax")
 
@@ -479,30 +440,27 @@ def adult_bias_gain(run: Run) -> float:
 
 @differences.claim(
     "Switching 30 % of the labels costs HP-MPM less than it costs a linear SVM (breast, 20 % of "
-    "the rows for training).",
+    "the rows for training)."
+)
+@stated(
     "HP-MPM degrades marginally, the SVM drops sharply",
-    where="Figure 3.4 and Section 3.4, impact of label noise",
+    "Figure 3.4 and Section 3.4, impact of label noise",
 )
 def label_noise(run: Run) -> float:
-    lost = {
-        machine: accuracy("wisconsin", 0.2, run.seed, machine)
-        - accuracy("wisconsin", 0.2, run.seed, machine, 0.3)
-        for machine in ("hp-mpm", "svm")
-    }
+    shown = partial(accuracy, "wisconsin", 0.2, run.seed)
+    lost = {machine: shown(machine) - shown(machine, 0.3) for machine in ("hp-mpm", "svm")}
     return lost["svm"] - lost["hp-mpm"]
 
 
 # --- guarantees ---------------------------------------------------------------------------------
-
 theory = PAPER.section(kind="theorem", seeds=(0, 1, 2), method="MinimaxProbabilityMachine")
 
 
 @theory.claim(
-    "1/(1 + κ²) is the largest error of a class over all distributions with its two moments.",
-    "equal",
-    where="Section 3.2.1, Eq. (3.3) to (3.9)",
-    expect=at_most(2e-3, because="a linear program over distributions on a grid of 4,001 points"),
+    "1/(1 + κ²) is the largest error of a class over all distributions with its two moments."
 )
+@stated("equal", "Section 3.2.1, Eq. (3.3) to (3.9)")
+@at_most(2e-3, because="a linear program over distributions on a grid of 4,001 points")
 def worst_case_is_attained(run: Run) -> float:
     from scipy.optimize import linprog
 
@@ -523,16 +481,12 @@ def worst_case_is_attained(run: Run) -> float:
 
 
 @PAPER.claim(
-    says="Fractions of 0.05 to 1 of the moment uncertainty are what the experiments chose from: "
+    "Fractions of 0.05 to 1 of the moment uncertainty are what the experiments chose from: "
     "0.05 of it leaves a meaningful solution on ionosphere.",
-    where="Section 3.4, before the linear experiments",
-    published=0.05,
-    kind="own",
-    expect=at_least(0.05, because="from nu_max on, no hyperplane has κ > 0 (Corollary 8)"),
-    seeds=QUICK,
-    full_seeds=FULL,
-    unit="largest feasible fraction",
 )
+@stated(0.05, "Section 3.4, before the linear experiments")
+@measured(kind="own", unit="largest feasible fraction", seeds=QUICK, full_seeds=FULL)
+@at_least(0.05, because="from nu_max on, no hyperplane has κ > 0 (Corollary 8)")
 def feasible_fractions(run: Run) -> float:
     run.note("the radius is the largest norm of a training row of standardised features")
     split = partition("ionosphere", 0.7, run.seed)
@@ -541,11 +495,10 @@ def feasible_fractions(run: Run) -> float:
 
 @theory.claim(
     "The machine minimises √(wᵀΣ₁w) + √(wᵀΣ₀w) subject to w·(mean₁ - mean₀) = 1; its κ is that of "
-    "the cone program.",
-    "equal",
-    where="Eq. (3.7), Theorem 6",
-    expect=holds(because="interior-point solutions are good to 1e-6; the duality gap is ours"),
+    "the cone program."
 )
+@stated("equal", "Eq. (3.7), Theorem 6")
+@holds(because="interior-point solutions are good to 1e-6; the duality gap is ours")
 def equals_cone_program(run: Run) -> float:
     try:
         import cvxpy as cp
@@ -564,12 +517,10 @@ def equals_cone_program(run: Run) -> float:
 
 @theory.claim(
     "The alternating scheme (Algorithm 1, with its test and its κ corrected) reaches the optimum "
-    "of (3.15): a cone program in a bisection and tangent steps find the same κ.",
-    "equal",
-    where="Eq. (3.15), Algorithm 1",
-    expect=holds(because="the bisection is run to 1e-8"),
-    method="HighProbabilityMPM",
+    "of (3.15): a cone program in a bisection and tangent steps find the same κ."
 )
+@stated("equal", "Eq. (3.15), Algorithm 1", method="HighProbabilityMPM")
+@holds(because="the bisection is run to 1e-8")
 def solvers_agree(run: Run) -> float:
     split = partition("pima", 0.1, run.seed)
     top = svm.HighProbabilityMPM().fit(split.X, split.y).nu_max_
@@ -601,12 +552,9 @@ def unequal(seed: int) -> tuple[Any, Any, Partition]:
 @differences.claim(
     "Where classes are not equally common, minimising one worst-case rate is not optimal: weighing "
     "two lowers the worst-case error (pima).",
-    "lower",
-    where="Eq. (3.17), Sections 3.2.1 and 3.5",
-    kind="own",
     method="BiasedMPM",
-    unit="of the worst-case error",
 )
+@stated("lower", "Eq. (3.17), Sections 3.2.1 and 3.5", unit="of the worst-case error", kind="own")
 def minimum_error_gain(run: Run) -> float:
     one_rate, two_rates, split = unequal(run.seed)
     if run.seed == 0:
@@ -621,12 +569,10 @@ def minimum_error_gain(run: Run) -> float:
 
 @theory.claim(
     "The biased machine controls the largest error of one class and is then the best for the "
-    "other: the solution of the fractional program.",
-    "optimal",
-    where="Section 3.5, class imbalance",
-    expect=holds(because="interior-point solutions are good to 1e-6"),
-    method="BiasedMPM",
+    "other: the solution of the fractional program."
 )
+@stated("optimal", "Section 3.5, class imbalance", method="BiasedMPM")
+@holds(because="interior-point solutions are good to 1e-6")
 def biased_is_optimal(run: Run) -> float:
     try:
         import cvxpy as cp
@@ -643,9 +589,6 @@ def biased_is_optimal(run: Run) -> float:
     program.solve(solver="CLARABEL")
     run.note(f"κ₁ {plane.kappas[1]:.9f}, cone program {1 / program.value:.9f}")
     return float(abs(plane.kappas[1] * program.value - 1) < 1e-6)
-
-
-# --- figures ------------------------------------------------------------------------------------
 
 
 def two_clouds() -> tuple[np.ndarray, np.ndarray]:

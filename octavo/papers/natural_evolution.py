@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from octavo import plot, search
 from octavo.catalogue import Method, Paper
-from octavo.claims import NotMeasurable, Run, at_least, at_most, holds
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from octavo.claims import NotMeasurable, Run, at_least, at_most, holds, measured, stated
 
 PAPER = Paper(
     key="natural-evolution",
@@ -27,8 +24,7 @@ PAPER = Paper(
         "Figure 5": "sphere-speed-up bbob-in-5-dimensions bbob-in-20-dimensions",
         "Figure 6": "adaptation-on-noisy-spheres noisy-functions",
         "Figure 7": "close-to-bipop-cma best-of-2009",
-        "Figure 8": "double-pole-xnes double-pole-snes double-pole-adaptive "
-        "separable-wins-with-size double-pole-of-32-units",
+        "Figure 8": "double-pole-* separable-wins-with-size",
         "Sections 3.1 and 3.3": "rank-invariance affine-invariance",
         "Section 3.5": "heavy-tails-help",
     },
@@ -36,7 +32,7 @@ PAPER = Paper(
         "bbob-in-20-dimensions": (
             "Eight of nine functions are solved in all instances; the sharp ridge (f13) in none "
             "within 10⁵ d evaluations."
-        ),
+        )
     },
     methods=(
         Method(
@@ -102,12 +98,9 @@ def solved(result: Any) -> float:
     return float(result.nfev)
 
 
-@identities.claim(
-    "xNES does the same whatever affine coordinates its function is written in",
-    "invariant",
-    where="Section 3.3",
-    expect=holds(because="points agree to 1e-12 times the condition number of the map"),
-)
+@identities.claim("xNES does the same whatever affine coordinates its function is written in")
+@stated("invariant", "Section 3.3")
+@holds(because="points agree to 1e-12 times the condition number of the map")
 def affine_invariance(run: Run) -> float:
     rng = np.random.default_rng(run.seed)
     d = 6
@@ -128,11 +121,10 @@ def affine_invariance(run: Run) -> float:
 
 
 @identities.claim(
-    "Fitness shaping makes the search blind to increasing transformations of its function",
-    "invariant",
-    where="Section 3.1",
-    expect=holds(because="an identity: not one bit may differ"),
+    "Fitness shaping makes the search blind to increasing transformations of its function"
 )
+@stated("invariant", "Section 3.1")
+@holds(because="an identity: not one bit may differ")
 def rank_invariance(run: Run) -> float:
     def last(f: Any) -> Any:
         x0 = np.ones(5)
@@ -144,16 +136,10 @@ def rank_invariance(run: Run) -> float:
     return float(np.array_equal(plain, bent))
 
 
-@runs.claim(
-    "The plain search gradient fails to locate the minimum of z² precisely",
-    "σ does not approach 0",
-    where="Section 2.2, Figure 1 (η = 0.01, λ = 10)",
-    seeds=MANY,
-    unit="powers of ten in scale",
-    expect=at_least(
-        3.0, because="xNES with a tenth of the evaluations ends at a thousandth of the scale"
-    ),
-)
+@runs.claim("The plain search gradient fails to locate the minimum of z² precisely")
+@stated("σ does not approach 0", "Section 2.2, Figure 1 (η = 0.01, λ = 10)")
+@measured(unit="powers of ten in scale", seeds=MANY)
+@at_least(3.0, because="xNES with a tenth of the evaluations ends at a thousandth of the scale")
 def plain_gradient_fails(run: Run) -> float:
     scales = []
     plain = search.SearchGradient([1.0], popsize=10, learning_rate=0.01, random_state=run.seed)
@@ -166,38 +152,26 @@ def plain_gradient_fails(run: Run) -> float:
     return float(np.log10(scales[0] / scales[1]))
 
 
-@runs.claim(
-    "On the sphere adaptation sampling finds that a large learning rate pays",
-    "η rises from 0.1 towards 1",
-    where="Section 3.2, Figure 3 left (d = 10)",
-    seeds=MANY,
-    unit="mean rate in the second half of the run",
-    expect=at_least(0.5, because="half way to one, on the logarithmic axis two thirds and more"),
-)
+@runs.claim("On the sphere adaptation sampling finds that a large learning rate pays")
+@stated("η rises from 0.1 towards 1", "Section 3.2, Figure 3 left (d = 10)")
+@measured(unit="mean rate in the second half of the run", seeds=MANY)
+@at_least(0.5, because="half way to one, on the logarithmic axis two thirds and more")
 def rate_rises_on_the_sphere(run: Run) -> float:
     rates = evaluations(sphere, run.seed, adapt=True).history["eta_sigma"]
     return float(np.mean(rates[len(rates) // 2 :]))
 
 
-@runs.claim(
-    "Adaptation sampling speeds up the sphere most",
-    "fewer evaluations",
-    where="Section 5.2, Figure 5 (f1)",
-    seeds=MANY,
-    unit="times",
-    expect=at_least(2.0, because="the figure shows a factor of several in 10 dimensions"),
-)
+@runs.claim("Adaptation sampling speeds up the sphere most")
+@stated("fewer evaluations", "Section 5.2, Figure 5 (f1)", unit="times", seeds=MANY)
+@at_least(2.0, because="the figure shows a factor of several in 10 dimensions")
 def sphere_speed_up(run: Run) -> float:
     plain, adaptive = (solved(evaluations(sphere, run.seed, adapt=a)) for a in (False, True))
     return plain / adaptive
 
 
-@runs.claim(
-    "A fixed large learning rate fails on Rosenbrock's function, an adaptive one does not",
-    "adaptive reaches the optimum",
-    where="Section 3.2, Figure 3 right (d = 10)",
-    expect=at_most(1.0, because="evaluations of the adaptive rate over those of the large one"),
-)
+@runs.claim("A fixed large learning rate fails on Rosenbrock's function, an adaptive one does not")
+@stated("adaptive reaches the optimum", "Section 3.2, Figure 3 right (d = 10)")
+@at_most(1.0, because="evaluations of the adaptive rate over those of the large one")
 def adaptation_on_rosenbrock(run: Run) -> float:
     budget = 200_000
     adaptive = evaluations(rosenbrock, run.seed, adapt=True, budget=budget)
@@ -225,24 +199,19 @@ def ratio_to_cma(run: Run, f: Any, d: int = DIMS, bipop: bool = False, **options
     return solved(evaluations(f, run.seed, d=d, **options)) / float(theirs[3])
 
 
-@runs.rows(
+@runs.table(
     {
-        "ellipsoid": {
-            "name": "ellipsoid-beside-cma",
-            "says": "On a rotated ellipsoid xNES needs more evaluations than CMA-ES",
-            "expect": at_least(1.0, because="slower means more evaluations"),
-        },
-        "adaptive-sphere": {
-            "name": "adaptive-sphere-beside-cma",
-            "says": "With adaptation sampling the sphere costs no more than with CMA-ES",
-            "expect": at_most(1.5, because="within a factor of 1.5 of CMA-ES"),
-        },
+        "ellipsoid": "On a rotated ellipsoid xNES needs more evaluations than CMA-ES",
+        "adaptive-sphere": "With adaptation sampling the sphere costs no more than with CMA-ES",
     },
     where="Section 5.2 counts functions of BBOB and says nothing of single ones",
-    published="not said",
-    kind="own",
-    unit="times",
+    name="{row}-beside-cma",
+    expect={
+        "ellipsoid": at_least(1.0, because="slower means more evaluations"),
+        "adaptive-sphere": at_most(1.5, because="within a factor of 1.5 of CMA-ES"),
+    },
 )
+@stated("not said", kind="own", unit="times")
 def beside_cma(run: Run, row: str) -> float:
     if row == "adaptive-sphere":
         return ratio_to_cma(run, sphere, adapt=True)
@@ -268,13 +237,10 @@ def noiseless(seed: int, d: int) -> dict[str, Any]:
 @runs.claim(
     "xNES-as is close in performance to BIPOP-CMA-ES across a large fraction of the noise-free "
     "functions",
-    "close",
-    where="Section 5.2 and Figure 7",
-    full_seeds=FEW,
     stand_in="six noise-free functions of the kinds in BBOB, 5 dimensions",
-    unit="powers of ten in evaluations",
-    expect=at_most(0.5, because="close: the mean ratio below the root of ten"),
 )
+@stated("close", "Section 5.2 and Figure 7", unit="powers of ten in evaluations", full_seeds=FEW)
+@at_most(0.5, because="close: the mean ratio below the root of ten")
 def close_to_bipop_cma(run: Run) -> float:
     logs = {
         name: float(np.log10(ratio_to_cma(run, f, 5, bipop=True, adapt=True, restarts=9)))
@@ -313,48 +279,33 @@ def pole_median(run: Run, n_units: int, method: str, adapt: bool = False) -> flo
 poles = PAPER.section(where="Section 5.3, Figure 8", kind="ordering", seeds=FEW)
 
 
-@poles.rows(
-    {"xnes": 200, "snes": 200},
-    says="{row} balances two poles without velocities in about 200 evaluations, n = 1",
-    unit="evaluations",
-    expect=at_most(410, because="CoSyNE's 410, the best before, must be beaten"),
-)
+@poles.table("{row} balances two poles without velocities in about 200 evaluations, n = 1")
+@stated({"xnes": 200, "snes": 200}, unit="evaluations")
+@at_most(410, because="CoSyNE's 410, the best before, must be beaten")
 def double_pole(run: Run, row: str) -> float:
     return pole_median(run, 1, row)
 
 
-@poles.claim(
-    "xNES-as balances them slightly faster than xNES",
-    "slightly faster",
-    where="Section 5.3, Figure 8 left",
-    expect=at_most(1.0, because="the ratio of the medians"),
-)
+@poles.claim("xNES-as balances them slightly faster than xNES")
+@stated("slightly faster", "Section 5.3, Figure 8 left")
+@at_most(1.0, because="the ratio of the medians")
 def double_pole_adaptive(run: Run) -> float:
     return pole_median(run, 1, "xnes", adapt=True) / pole_median(run, 1, "xnes")
 
 
-@poles.claim(
-    "With more units SNES needs fewer evaluations than xNES",
-    "SNES quickly outperforms xNES",
-    where="Section 5.3, Figure 8 right (n = 4)",
-    expect=at_most(1.0, because="the ratio of the medians of SNES and xNES"),
-)
+@poles.claim("With more units SNES needs fewer evaluations than xNES")
+@stated("SNES quickly outperforms xNES", "Section 5.3, Figure 8 right (n = 4)")
+@at_most(1.0, because="the ratio of the medians of SNES and xNES")
 def separable_wins_with_size(run: Run) -> float:
     if not run.full:
         raise NotMeasurable("takes a minute; run it in full")
     return pole_median(run, 4, "snes") / pole_median(run, 4, "xnes")
 
 
-@poles.claim(
-    "SNES solves the task with up to 32 units, 1,120 weights",
-    "solved",
-    where="Section 5.3, Figure 8 right",
-    kind="figure",
-    seeds=tuple(range(100, 105)),
-    full_seeds=tuple(range(100, 110)),
-    unit="evaluations",
-    expect=at_most(50_000, because="the budget of every run; a run that fails counts as infinity"),
-)
+@poles.claim("SNES solves the task with up to 32 units, 1,120 weights")
+@stated("solved", "Section 5.3, Figure 8 right", seeds=tuple(range(100, 105)), unit="evaluations")
+@measured(full_seeds=tuple(range(100, 110)), kind="figure")
+@at_most(50_000, because="the budget of every run; a run that fails counts as infinity")
 def double_pole_of_32_units(run: Run) -> float:
     # The paper does not tell sigma. Sums of 35 weights of size one saturate every unit.
     run.note("sigma = 0.1; with 1 none of the seeds 0 to 2 succeeds within 50,000")
@@ -430,17 +381,14 @@ def success_table(lengths: dict[str, list[float]]) -> str:
 benchmark = PAPER.section(where="Section 5.2", seeds=FEW, kind="ordering")
 
 
-@benchmark.rows(
-    {"5": {"name": "bbob-in-5-dimensions"}, "20": {"name": "bbob-in-20-dimensions"}},
-    says="xNES solves BBOB's unimodal functions in {row} dimensions",
+@benchmark.table(
+    dict.fromkeys(("5", "20"), "xNES solves BBOB's unimodal functions in {row} dimensions"),
     where="Section 5.2, Figure 5 (f1, f2, f8 to f14)",
-    published="to 1e-8 within 10⁵ d evaluations",
-    kind="figure",
-    seeds=(0,),
-    random=False,
+    name="bbob-in-{row}-dimensions",
     unit="of the instances",
-    expect=at_least(1.0, because="all 15 instances of nine functions"),
 )
+@stated("to 1e-8 within 10⁵ d evaluations", kind="figure", seeds=(0,), random=False)
+@at_least(1.0, because="all 15 instances of nine functions")
 def bbob_share(run: Run, row: str) -> float:
     lengths = bbob(run, "bbob", int(row), (1, 2, *range(8, 15)))
     run.note("solved: " + success_table(lengths))
@@ -448,11 +396,10 @@ def bbob_share(run: Run, row: str) -> float:
 
 
 @benchmark.claim(
-    "Adaptation sampling improves the noisy siblings of the sphere (f101, f102, f103, f107)",
-    "improves most significantly",
-    where="Section 5.2, Figure 6",
-    expect=at_least(1.0, because="evaluations of xNES over those of xNES-as, where both solve it"),
+    "Adaptation sampling improves the noisy siblings of the sphere (f101, f102, f103, f107)"
 )
+@stated("improves most significantly", "Section 5.2, Figure 6")
+@at_least(1.0, because="evaluations of xNES over those of xNES-as, where both solve it")
 def adaptation_on_noisy_spheres(run: Run) -> float:
     chosen = (101, 102, 103, 107)
     plain, adaptive = (
@@ -466,53 +413,42 @@ def adaptation_on_noisy_spheres(run: Run) -> float:
     return float(np.median(plain[both] / adaptive[both]))
 
 
-@benchmark.claim(
-    "The default settings are weak for highly multimodal functions like f3, f4 or f15",
-    "weak",
-    kind="figure",
-    expect=at_most(0.5, because="share of instances solved within 10⁴ d evaluations"),
-)
+@benchmark.claim("The default settings are weak for highly multimodal functions like f3, f4 or f15")
+@stated("weak", kind="figure")
+@at_most(0.5, because="share of instances solved within 10⁴ d evaluations")
 def weak_on_many_optima(run: Run) -> float:
     lengths = bbob(run, "bbob", 5, (3, 4, 15), instances=5, per_dimension=10_000)
     run.note("solved: " + success_table(lengths))
     return float(np.mean([np.isfinite(own) for own in lengths.values()]))
 
 
-for _name, _where, _says in (
-    (
-        "noise-free-functions",
-        "Figures 4 and 5",
-        "xNES is among the best of BBOB-2009 on the 24 noise-free functions",
-    ),
-    (
-        "noisy-functions",
-        "Figures 4 and 6",
-        "xNES is among the best of BBOB-2009 on the 30 noisy functions",
-    ),
-    (
-        "best-of-2009",
-        "Section 5.2",
-        "xNES-as beats all entrants of BBOB-2009 on f115 and, in small budgets, f18, f118, f119",
-    ),
-):
-    PAPER.not_measurable(
-        _name,
-        "figures without numbers, beside entrants of 2009 whose run lengths are not to be had here",
-        says=_says,
-        where=_where,
-        published="among the best",
-        kind="ordering",
-    )
-
-
-@runs.claim(
-    "A heavy tail improves the (1+1) hill climber on highly multimodal functions",
-    "improves",
-    where="Section 3.5",
-    full_seeds=tuple(range(10)),
-    unit="of the runs",
-    expect=at_least(0.0, because="difference in the share of runs that find Rastrigin's optimum"),
+PICTURES = (
+    "figures without numbers, beside entrants of 2009 whose run lengths are not to be had here"
 )
+entrants = PAPER.section(published="among the best", kind="ordering")
+entrants.not_measurable(
+    "noise-free-functions",
+    PICTURES,
+    "xNES is among the best of BBOB-2009 on the 24 noise-free functions",
+    where="Figures 4 and 5",
+)
+entrants.not_measurable(
+    "noisy-functions",
+    PICTURES,
+    "xNES is among the best of BBOB-2009 on the 30 noisy functions",
+    where="Figures 4 and 6",
+)
+entrants.not_measurable(
+    "best-of-2009",
+    PICTURES,
+    "xNES-as beats all entrants of BBOB-2009 on f115 and, in small budgets, f18, f118, f119",
+    where="Section 5.2",
+)
+
+
+@runs.claim("A heavy tail improves the (1+1) hill climber on highly multimodal functions")
+@stated("improves", "Section 3.5", unit="of the runs", full_seeds=tuple(range(10)))
+@at_least(0.0, because="difference in the share of runs that find Rastrigin's optimum")
 def heavy_tails_help(run: Run) -> float:
     def share(radial: Any) -> float:
         found = 0
@@ -530,7 +466,7 @@ def heavy_tails_help(run: Run) -> float:
 
 
 @PAPER.figure("Best value and scale on the 10-dimensional Rosenbrock function (Figure 3)")
-def progress_figure() -> Figure:
+def progress_figure():
     import matplotlib.pyplot as plt
 
     figure, (above, below) = plt.subplots(2, 1, figsize=(7, 6.5), layout="constrained")
@@ -544,7 +480,7 @@ def progress_figure() -> Figure:
 
 
 @PAPER.figure("Success at balancing two poles, one unit (Figure 8, left)")
-def pole_figure() -> Figure:
+def pole_figure():
     import matplotlib.pyplot as plt
 
     lengths = {

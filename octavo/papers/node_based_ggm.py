@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import time
-from functools import lru_cache
+import warnings
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 
 from octavo import data, graphical, plot
 from octavo.catalogue import Method, Paper
-from octavo.claims import NotMeasurable, Run, at_least, at_most
+from octavo.claims import NotMeasurable, Run, at_least, at_most, stated
+
+joint_glasso = partial(Method, room="graphical", family="joint_glasso")
 
 PAPER = Paper(
     key="node-based-ggm",
@@ -26,13 +29,10 @@ PAPER = Paper(
     tables={
         "Figure 4": "time-of-many-variables",
         "Figure 6": "screening-saves-time screening-is-exact",
-        "Figure 7": "pnjgl-over-fgl-true-edges pnjgl-over-fgl-error pnjgl-over-gl-true-edges "
-        "pnjgl-over-gl-error pnjgl-over-fgl-on-erdos-renyi-nodes "
-        "pnjgl-over-gl-on-erdos-renyi-nodes pnjgl-over-fgl-above-threshold "
-        "gain-is-largest-for-few-samples",
-        "Figure 8": "cnjgl-over-ggl-true-edges cnjgl-over-ggl-error cnjgl-over-gl-true-edges "
-        "cnjgl-over-gl-error cnjgl-over-ggl-on-erdos-renyi-nodes "
-        "cnjgl-over-gl-on-erdos-renyi-nodes cnjgl-over-ggl-above-threshold",
+        "Figure 7": "pnjgl-*-edges pnjgl-*-error pnjgl-*-renyi-nodes "
+        "pnjgl-over-fgl-above-threshold gain-is-largest-for-few-samples",
+        "Figure 8": "cnjgl-*-edges cnjgl-*-error cnjgl-*-renyi-nodes "
+        "cnjgl-over-ggl-above-threshold",
         "Figure 9": "pnjgl-over-fgl-on-scale-free-nodes cnjgl-over-ggl-on-scale-free-nodes",
         "Figure 10": "pnjgl-over-fgl-on-community-nodes cnjgl-over-ggl-on-community-nodes",
         "Figures 11 and 12": "gene-expression regulators",
@@ -44,13 +44,11 @@ PAPER = Paper(
         "cnjgl-over-*-nodes": (
             "Over a hundred draws at the penalties of Figure 16, scaled by n, the rivals rank "
             "the two hubs higher; the paper's curves run over penalties that are not printed."
-        ),
+        )
     },
     methods=(
-        Method(
+        joint_glasso(
             name="PerturbedNodeJointGraphicalLasso",
-            room="graphical",
-            family="joint_glasso",
             task="find the variables whose relations changed between groups",
             summary="One sparse precision matrix a group, alike but for a few nodes whose whole "
             "neighbourhood is rewired.",
@@ -68,10 +66,8 @@ PAPER = Paper(
                 "plot_edge_recovery",
             ),
         ),
-        Method(
+        joint_glasso(
             name="CohubNodeJointGraphicalLasso",
-            room="graphical",
-            family="joint_glasso",
             modules=("joint_glasso.metrics",),
             task="find the hubs that several networks share",
             summary="One sparse precision matrix a group, its edges at a few hubs that all groups "
@@ -83,10 +79,8 @@ PAPER = Paper(
             peers=("cvxpy",),
             plots=("plot_networks", "plot_node_scores"),
         ),
-        Method(
+        joint_glasso(
             name="FusedJointGraphicalLasso",
-            room="graphical",
-            family="joint_glasso",
             modules=("joint_glasso.edge_penalties",),
             task="estimate networks of groups that share most edges",
             summary="One sparse precision matrix a group: equal but for a few edges, with the same "
@@ -156,10 +150,18 @@ def node_model(kind: str, alpha_l1: float, alpha_joint: float, **options):
     return getattr(graphical, name)(alpha_l1, alpha_joint, scale_by_n=False, **options)
 
 
-def distance_from_cvxpy(run: Run, kind: str) -> float:
-    """Return the largest relative error of a network over q and K."""
-    import warnings
-
+@identities.table(
+    "The solution of the problem with {row} nodes equals that of a general convex solver"
+)
+@stated(
+    {"perturbed": 1e-4, "cohub": 1e-4},
+    "Section 4.2.3: error of the order of 1e-4",
+    name="{row}-equals-cvxpy",
+    method={"cohub": COHUB},
+    seeds=(0,),
+    full_seeds=(0, 1, 2),
+)
+def equals_cvxpy(run: Run, kind: str) -> float:
     p = 15 if run.full else 6
     worst = 0.0
     for K in (2, 3):
@@ -167,29 +169,13 @@ def distance_from_cvxpy(run: Run, kind: str) -> float:
         S, n = covariances(sample), np.full(K, 30.0)
         for q in (1, 2, np.inf):
             exact = by_cvxpy(S, n, 3.0, 6.0, kind, q, eps=1e-10, max_iters=200_000)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)
+            with warnings.catch_warnings(action="ignore", category=UserWarning):
                 model = node_model(kind, 3.0, 6.0, norm=q, tol=1e-9, max_iter=20_000)
                 ours = model.fit_covariances(S, n).precisions_
             error = np.sqrt(((ours - exact) ** 2).sum(axis=(1, 2)) / (exact**2).sum(axis=(1, 2)))
             worst = max(worst, float(error.max()))
     run.note("p = 6 (quick) or 15 (full), K = 2 and 3, q = 1, 2 and ∞; SCS to 1e-10")
     return worst
-
-
-@identities.rows(
-    {
-        "perturbed": {"name": "perturbed-equals-cvxpy"},
-        "cohub": {"name": "cohub-equals-cvxpy", "method": COHUB},
-    },
-    published=1e-4,
-    says="The solution of the problem with {row} nodes equals that of a general convex solver",
-    where="Section 4.2.3: error of the order of 1e-4",
-    seeds=(0,),
-    full_seeds=(0, 1, 2),
-)
-def equals_cvxpy(run: Run, row: str) -> float:
-    return distance_from_cvxpy(run, row)
 
 
 def timed(call):
@@ -199,19 +185,16 @@ def timed(call):
     return result, time.perf_counter() - start
 
 
-@speed.rows(
-    {
-        "50": {"name": "faster-than-cvxpy", "published": 6000.0},
-        "30": {"name": "faster-than-cvxpy-at-30", "published": 724.0},
-    },
-    says="{row} variables: a general convex solver takes hundreds or thousands of times longer",
+@speed.table(
+    "{row} variables: a general convex solver takes hundreds or thousands of times longer",
     where="Section 4.2.3: 7 minutes against 0.58 s, and 3.5 hours against 2.1 s",
-    unit="times",
-    expect=at_least(
-        20.0,
-        because="today's conic solvers are of first order too and much faster than those of 2010; "
-        "twenty times is still the difference between a tool and a proof of concept",
-    ),
+    name={"50": "faster-than-cvxpy", "30": "faster-than-cvxpy-at-30"},
+)
+@stated({"50": 6000.0, "30": 724.0}, unit="times")
+@at_least(
+    20.0,
+    because="today's conic solvers are of first order too and much faster than those of 2010; "
+    "twenty times is still the difference between a tool and a proof of concept",
 )
 def faster_than_cvxpy(run: Run, row: str) -> float:
     p, n = int(row), int(row) // 2
@@ -226,14 +209,9 @@ def faster_than_cvxpy(run: Run, row: str) -> float:
     return theirs / ours
 
 
-@speed.claim(
-    "The run-time at p = 500 never exceeds several minutes",
-    "several minutes",
-    where="Section 4.2.3 and Figure 4",
-    kind="own",
-    unit="s",
-    expect=at_most(180.0, because="several is read as three, on today's clock"),
-)
+@speed.claim("The run-time at p = 500 never exceeds several minutes")
+@stated("several minutes", "Section 4.2.3 and Figure 4", unit="s", kind="own")
+@at_most(180.0, because="several is read as three, on today's clock")
 def time_of_many_variables(run: Run) -> float:
     p = 500 if run.full else 150
     n = p // 2
@@ -243,7 +221,7 @@ def time_of_many_variables(run: Run) -> float:
     return timed(lambda: model.fit_covariances(S, [n, n]))[1]
 
 
-@identities.claim("FGL is PNJGL with q = 1", "exact", where="Remark 2", method=EDGES)
+@identities.claim("FGL is PNJGL with q = 1", "exact", "Remark 2", method=EDGES)
 def fused_is_perturbed_with_one(run: Run) -> float:
     from octavo.engine.glasso.joint import JointProblem, Settings, as_weights, joint_graphical_lasso
     from octavo.engine.glasso.penalties import FusedEdges, PerturbedNodes
@@ -263,15 +241,9 @@ def fused_is_perturbed_with_one(run: Run) -> float:
     return float(np.abs(solve[0] - solve[1]).max())
 
 
-@identities.claim(
-    "CNJGL with q = 1 is a graphical lasso for each network",
-    "exact",
-    where="Remark 3",
-    method=COHUB,
-)
+@identities.claim("CNJGL with q = 1 is a graphical lasso for each network")
+@stated("exact", "Remark 3", method=COHUB)
 def cohub_with_one_is_separate(run: Run) -> float:
-    import warnings
-
     from octavo.engine.glasso.joint import JointProblem, Settings, joint_graphical_lasso
     from octavo.engine.glasso.penalties import SeparateEdges
 
@@ -282,8 +254,7 @@ def cohub_with_one_is_separate(run: Run) -> float:
     apart = joint_graphical_lasso(
         JointProblem(S, n, weights, SeparateEdges()), Settings(tol=1e-9, max_iter=20_000)
     )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
+    with warnings.catch_warnings(action="ignore", category=UserWarning):
         model = node_model("cohub", 4.0, 3.0, norm=1, tol=1e-9, max_iter=20_000)
         model.fit_covariances(S, n)
     return float(np.abs(model.precisions_ - apart.precisions).max())
@@ -316,33 +287,23 @@ def penalty_for_blocks(S, n: float, least: int) -> float:
     return float(size[-1])
 
 
-@identities.claim(
-    "Solving the blocks apart gives the same solution", "exact", where="Theorems 6 and 9"
-)
+@identities.claim("Solving the blocks apart gives the same solution", "exact", "Theorems 6 and 9")
 def screening_is_exact(run: Run) -> float:
     p = 60 if run.full else 24
     S = two_blocks(p, p, run.seed)
     alpha_l1 = penalty_for_blocks(S, p, p // 4)
     worst = 0.0
     for kind in ("perturbed", "cohub"):
-        apart, whole = (
-            node_model(
-                kind, alpha_l1, 1.0, screening=on, tol=1e-9, max_iter=20_000
-            ).fit_covariances(S, [p, p])
-            for on in (True, False)
-        )
+        solver = partial(node_model, kind, alpha_l1, 1.0, tol=1e-9, max_iter=20_000)
+        apart, whole = (solver(screening=on).fit_covariances(S, [p, p]) for on in (True, False))
         worst = max(worst, float(np.abs(apart.precisions_ - whole.precisions_).max()))
         run.note(f"seed {run.seed}: {len(apart.blocks_)} blocks of {p} variables")
     return worst
 
 
-@speed.claim(
-    "The sufficient conditions lead to substantial speed-ups",
-    "substantial",
-    where="Figure 6(a)",
-    unit="of the time",
-    expect=at_most(0.5, because="substantial is read as half the time"),
-)
+@speed.claim("The sufficient conditions lead to substantial speed-ups")
+@stated("substantial", "Figure 6(a)", unit="of the time")
+@at_most(0.5, because="substantial is read as half the time")
 def screening_saves_time(run: Run) -> float:
     p = 500 if run.full else 120
     n = p // 2
@@ -404,23 +365,16 @@ nodes = PAPER.section(
 )
 
 
-@nodes.rows(
+@nodes.table(
     {
-        "PNJGL": {
-            "name": "perturbed-nodes-are-found",
-            "says": "The two perturbed nodes of one sample are identified as perturbed by PNJGL",
-        },
-        "CNJGL": {
-            "name": "cohubs-are-found",
-            "says": "The two co-hubs of one sample are identified by CNJGL",
-            "method": COHUB,
-        },
+        "PNJGL": "The two perturbed nodes of one sample are identified as perturbed by PNJGL",
+        "CNJGL": "The two co-hubs of one sample are identified by CNJGL",
     },
     where="Figure 16, Appendix G, of one sample at n = 25; of many the paper says nothing",
-    published=1.0,
-    kind="own",
-    expect=at_least(0.9, because="one node in ten may be unlucky"),
+    name={"PNJGL": "perturbed-nodes-are-found", "CNJGL": "cohubs-are-found"},
 )
+@stated(1.0, kind="own", method={"CNJGL": COHUB})
+@at_least(0.9, because="one node in ten may be unlucky")
 def found_nodes(run: Run, row: str) -> float:
     run.note(SIMULATION)
     return ranked_recall(row, "erdos-renyi", 25, run.seed)[0]
@@ -483,7 +437,6 @@ def above_threshold(run: Run, row: str) -> float:
 
 
 # --- edges ----------------------------------------------------------------------------------------
-
 PATHS = {
     "PNJGL": ("PerturbedNodeJointGraphicalLasso", (0.3, 0.5, 1.0, 2.0)),
     "FGL": ("FusedJointGraphicalLasso", (0.01, 0.05, 0.2)),
@@ -541,12 +494,8 @@ def edge_gain(run: Run, ours: str, rival: str, column: int, n: int) -> float:
     return sign * (mine - theirs)
 
 
-edges = PAPER.section(
-    seeds=SEEDS,
-    full_seeds=tuple(range(20)),
-    kind="ordering",
-    expect=at_least(0.0, because="on the claimed side at all"),
-)
+gained = at_least(0.0, because="on the claimed side at all")
+edges = PAPER.section(seeds=SEEDS, full_seeds=tuple(range(20)), kind="ordering", expect=gained)
 
 
 @edges.rows(
@@ -555,15 +504,14 @@ edges = PAPER.section(
             "name": f"{ours}-over-{rival}-{short}".lower(),
             "says": f"{ours} has {words} than {rival} for as many edges, n = 25",
             "where": f"Figure {7 if ours == 'PNJGL' else 8}(a)",
-            "published": "more" if short == "true-edges" else "lower",
-            "unit": "edges" if short == "true-edges" else "of error",
+            "published": published,
+            "unit": unit,
             "method": COHUB if ours == "CNJGL" else None,
         }
-        for ours, rivals in (("PNJGL", ("FGL", "GL")), ("CNJGL", ("GGL", "GL")))
-        for rival in rivals
-        for short, words in (
-            ("true-edges", "more true positive edges"),
-            ("error", "a lower Frobenius error"),
+        for ours, rival in (("PNJGL", "FGL"), ("PNJGL", "GL"), ("CNJGL", "GGL"), ("CNJGL", "GL"))
+        for short, published, words, unit in (
+            ("true-edges", "more", "more true positive edges", "edges"),
+            ("error", "lower", "a lower Frobenius error", "of error"),
         )
     }
 )
@@ -574,53 +522,38 @@ def over(run: Run, row: str) -> float:
     return edge_gain(run, ours, rival, 1 if short == "true-edges" else 2, 25)
 
 
-@edges.claim(
-    "PNJGL performs best relative to FGL when the number of samples is smallest",
-    "largest gain at n = 25",
-    where="Section 6.2 and Figure 7",
-    unit="edges",
-)
+@edges.claim("PNJGL performs best relative to FGL when the number of samples is smallest")
+@stated("largest gain at n = 25", "Section 6.2 and Figure 7", unit="edges")
 def gain_is_largest_for_few_samples(run: Run) -> float:
     run.note("gain of true positive edges over FGL at n = 25 less that at n = 200")
     return edge_gain(run, "PNJGL", "FGL", 1, 25) - edge_gain(run, "PNJGL", "FGL", 1, 200)
 
 
 # --- data -----------------------------------------------------------------------------------------
-
-
 TCGA = "the TCGA gene expression data cannot be had here"
 PAPER.not_measurable(
     "gene-expression",
     TCGA,
-    says="Of three frequently mutated genes PNJGL finds PTEN perturbed between two subtypes",
-    where="Section 7.1, Figure 11",
-    published="PTEN",
-    kind="figure",
+    "Of three frequently mutated genes PNJGL finds PTEN perturbed between two subtypes",
+    stated("PTEN", "Section 7.1, Figure 11"),
 )
 PAPER.not_measurable(
     "regulators",
     TCGA,
-    says="All four co-hub genes that CNJGL detects are known to be regulators",
-    where="Section 7.1, Figure 12",
-    published="CDC6, MCM6, CCNB1, CCNB2",
-    method=COHUB,
-    kind="figure",
+    "All four co-hub genes that CNJGL detects are known to be regulators",
+    stated("CDC6, MCM6, CCNB1, CCNB2", "Section 7.1, Figure 12", method=COHUB),
 )
 
 
 PAGES = "log breast cancer measurements, benign against malignant, for the web pages"
 
 
-@PAPER.section(stand_in=PAGES).claim(
-    "PNJGL and FGL achieve comparable cross-validated likelihoods",
-    "comparable",
-    where="Section 7.2, Figure 13(a), of student and faculty web pages",
-    unit="nats",
-    expect=at_least(
-        -0.1,
-        because="comparable is read as a tenth of a nat for the two networks together, a "
-        "thousandth of a nat for each of the paper's 100 variables",
-    ),
+@PAPER.section(stand_in=PAGES).claim("PNJGL and FGL achieve comparable cross-validated likelihoods")
+@stated("comparable", "Section 7.2, Figure 13(a), of student and faculty web pages", unit="nats")
+@at_least(
+    -0.1,
+    because="comparable is read as a tenth of a nat for the two networks together, a "
+    "thousandth of a nat for each of the paper's 100 variables",
 )
 def held_out_likelihood(run: Run) -> float:
     from sklearn.datasets import load_breast_cancer
@@ -644,9 +577,6 @@ def held_out_likelihood(run: Run) -> float:
     run.note("5 folds, the best of 4 × 4 penalties of each method")
     run.note(f"PNJGL {best['perturbed']:.3f}, FGL {best['fused']:.3f}")
     return best["perturbed"] - best["fused"]
-
-
-# --- pictures -------------------------------------------------------------------------------------
 
 
 @lru_cache(maxsize=2)

@@ -10,10 +10,12 @@ import numpy as np
 
 from octavo import plot, rl
 from octavo.catalogue import Method, Paper
-from octavo.claims import Run, at_least, at_most, holds, within
+from octavo.claims import Expectation, Run, at_least, at_most, holds, stated, within
 
 MDP, LIMITS, GARNET = "FiniteMDP", "lstd_limit", "make_garnet"
 PROBLEMS, FEATURES, LASSO = "make_boyan", "RBFGridFeatures", "lasso_td"
+
+rl_method = partial(Method, room="rl")
 
 PAPER = Paper(
     key="off-policy-traces",
@@ -39,36 +41,23 @@ PAPER = Paper(
         "Theorem 3": "brm-matrix-converges brm-vector-as-printed",
     },
     refutations={
-        "table-5-lspe least-squares-win-off-policy contraction-is-not-restrictive": (
-            "LSPE runs away in a few problems of a hundred although its limit operator is a "
-            "contraction: the operator of a sample is none. A mean over problems shows it, a "
-            "median does not."
-        ),
-        "table-5-brm": (
-            "With λ = 0 the mean error is 10.4; with λ = 1 it is 5 to 7, nearer to the printed "
-            "one, so that the row's λ may be misprinted."
-        ),
-        "brm-vector-as-printed": (
-            "Reward and ratio on its successor are one draw, so that the limit has P̃'DR where "
-            "P'DR is printed."
-        ),
-        "brm-differs-off-policy": (
-            "With λ = 1 the differences of features along a trace telescope, and both methods "
-            "regress the same returns."
-        ),
-        "bound-as-printed": (
-            "The bound belongs to norms; between squared norms, as printed, most random problems "
-            "break it."
-        ),
-        "triangles-are-perfect": (
-            "A discounted value is not a line between the corners; without discount the "
-            "triangles are exact."
-        ),
+        "table-5-lspe least-squares-win-off-policy contraction-is-not-restrictive": "LSPE runs "
+        "away in a few problems of a hundred although its limit operator is a contraction: the "
+        "operator of a sample is none. A mean over problems shows it, a median does not.",
+        "table-5-brm": "With λ = 0 the mean error is 10.4; with λ = 1 it is 5 to 7, nearer to the "
+        "printed one, so that the row's λ may be misprinted.",
+        "brm-vector-as-printed": "Reward and ratio on its successor are one draw, so that the "
+        "limit has P̃'DR where P'DR is printed.",
+        "brm-differs-off-policy": "With λ = 1 the differences of features along a trace telescope, "
+        "and both methods regress the same returns.",
+        "bound-as-printed": "The bound belongs to norms; between squared norms, as printed, most "
+        "random problems break it.",
+        "triangles-are-perfect": "A discounted value is not a line between the corners; without "
+        "discount the triangles are exact.",
     },
     methods=(
-        Method(
+        rl_method(
             name=GARNET,
-            room="rl",
             family="problems",
             modules=("problems.garnet", "studies.garnet_study"),
             task="compare methods of policy evaluation on random problems",
@@ -81,9 +70,8 @@ PAPER = Paper(
             peers=("quantecon",),
             plots=("plot_error_by_lambda", "plot_evaluation_curves"),
         ),
-        Method(
+        rl_method(
             name=MDP,
-            room="rl",
             family="processes",
             task="compute values and errors of a policy in a known finite model",
             summary="Exact values, state distributions and objectives of finite Markov decision "
@@ -96,9 +84,8 @@ PAPER = Paper(
             peers=("quantecon",),
             plots=("plot_value_map",),
         ),
-        Method(
+        rl_method(
             name=LIMITS,
-            room="rl",
             family="theory",
             task="know where methods with traces converge, and whether they do",
             summary="Closed forms of what LSTD(λ) and BRM(λ) tend to on endless off-policy data, "
@@ -110,9 +97,8 @@ PAPER = Paper(
             peers=("simulation",),
             plots=("plot_spectral_radius",),
         ),
-        Method(
+        rl_method(
             name=PROBLEMS,
-            room="rl",
             family="problems",
             task="test policy evaluation on standard problems with known values",
             summary="The Boyan chain, Baird's star, random MDPs, poles on carts and chains of "
@@ -124,9 +110,8 @@ PAPER = Paper(
             peers=("quantecon", "scipy"),
             plots=("plot_value_map", "plot_state_features"),
         ),
-        Method(
+        rl_method(
             name=FEATURES,
-            room="rl",
             family="features",
             task="turn states into features of a linear value function",
             summary="Triangles, tables, Gaussian grids, squares and tiles as transformers, and a "
@@ -138,9 +123,8 @@ PAPER = Paper(
             peers=("scikit-learn",),
             plots=("plot_state_features",),
         ),
-        Method(
+        rl_method(
             name=LASSO,
-            room="rl",
             family="evaluators",
             modules=(
                 "evaluators.complementarity",
@@ -192,7 +176,6 @@ SHAPES = {"small": (30, 2, 2, 8), "big": (100, 4, 3, 20)}
 DIVERGED = 100.0
 # Problems and steps of the tables.
 SIZE = (30, 10_000)
-LAMBDAS = (0.0, 0.4, 0.7, 0.9, 1.0)
 
 
 @lru_cache(maxsize=512)
@@ -234,31 +217,31 @@ def summary(method: str, found: np.ndarray) -> str:
     return text + (f", above {DIVERGED:g} in {lost} of {found.size} problems" if lost else "")
 
 
-def tolerance(table: int, published: float) -> dict[str, Any]:
+def tolerance(table: int, published: float) -> Expectation:
     """Return the expectation of an entry."""
     if TABLES[table][1]:
         why = "a quarter: the ratios have no second moment, so that no standard error exists"
-        return {"published": published, "expect": within(round(published / 4, 3), because=why)}
+        return within(round(published / 4, 3), because=why)
     # The spread over problems is 0.43 (small) and 0.11 (big).
     spread = {"small": 0.43, "big": 0.11}[TABLES[table][0]]
     band = round(2 * spread * np.sqrt(1 / 30 + 1 / 150), 3)
     why = "two standard errors of the difference of a mean over 30 problems and ours over 150"
-    return {"published": published, "expect": within(band, because=why)}
+    return within(band, because=why)
 
 
-TABLE_ROWS = {
-    f"{table} {method}": tolerance(table, row[-1])
-    | {
-        "where": f"Table {table}",
-        "says": f"{size} problems, {'off' if off_policy else 'on'}-policy: {method} with "
-        f"λ = {row[0]:g} has a mean error of {row[-1]:.2f}",
+@PAPER.section(seeds=SEEDS).rows(
+    {
+        f"{table} {method}": {
+            "published": row[-1],
+            "where": f"Table {table}",
+            "says": f"{size} problems, {'off' if off_policy else 'on'}-policy: {method} with "
+            f"λ = {row[0]:g} has a mean error of {row[-1]:.2f}",
+            "expect": tolerance(table, row[-1]),
+        }
+        for table, (size, off_policy, rows) in TABLES.items()
+        for method, row in rows.items()
     }
-    for table, (size, off_policy, rows) in TABLES.items()
-    for method, row in rows.items()
-}
-
-
-@PAPER.section(seeds=SEEDS).rows(TABLE_ROWS)
+)
 def table(run: Run, row: str) -> float:
     number, method = row.split()
     found = errors(int(number), run.seed, method, *SIZE)
@@ -290,50 +273,37 @@ def lead(found: dict[str, float], *order: str) -> float:
     return float(np.diff(logs).min())
 
 
-orders = PAPER.section(
-    seeds=SEEDS,
-    kind="ordering",
-    unit="log10 ratio",
-    expect=at_least(0.0, because="the order of the mean errors that the figures show"),
-)
+in_order = at_least(0.0, because="the order of the mean errors that the figures show")
+orders = PAPER.section(seeds=SEEDS, kind="ordering", unit="log10 ratio", expect=in_order)
 
 
-@orders.claim(
-    "On-policy, all methods do about equally well with λ = 1",
-    1.01,
-    where="Table 3: errors from 2.05 to 2.07",
-    kind="figure",
-    unit="times",
-    expect=at_most(1.1, because="equivalent: within a tenth of the best"),
-)
+@orders.claim("On-policy, all methods do about equally well with λ = 1")
+@stated(1.01, "Table 3: errors from 2.05 to 2.07", unit="times", kind="figure")
+@at_most(1.1, because="equivalent: within a tenth of the best")
 def all_equal_on_policy(run: Run) -> float:
     found = mean_errors(run, 3, *ALL)
     return max(found.values()) / min(found.values())
 
 
 @orders.claim(
-    "Small problems, on-policy: least squares learn fastest and alike, then GTD2, then TD",
-    "least squares, GTD2, TD",
-    where="Figure 2",
+    "Small problems, on-policy: least squares learn fastest and alike, then GTD2, then TD"
 )
+@stated("least squares, GTD2, TD", "Figure 2")
 def gtd2_is_faster_on_policy(run: Run) -> float:
     found = mean_errors(run, 3, "LSTD", "LSPE", "FPKF", "BRM", "GTD2", "TD", start=0.0)
     found["least"] = max(found[m] for m in ("LSTD", "LSPE", "FPKF", "BRM"))
     return lead(found, "least", "GTD2", "TD")
 
 
-@orders.claim(
-    "Big problems, on-policy: GTD2 is the better gradient method, and TDC is slower",
-    "GTD2 first",
-    where="Figure 3",
-)
+@orders.claim("Big problems, on-policy: GTD2 is the better gradient method, and TDC is slower")
+@stated("GTD2 first", "Figure 3")
 def gtd2_is_the_better_gradient_on_policy(run: Run) -> float:
     found = mean_errors(run, 4, "GTD2", "TD", "gBRM", "TDC", start=0.0)
     found["rest"] = min(found[m] for m in ("TD", "gBRM", "TDC"))
     return lead(found, "GTD2", "rest")
 
 
-@orders.claim("Small problems, off-policy: LSTD and LSPE are the best", "best", where="Figure 4")
+@orders.claim("Small problems, off-policy: LSTD and LSPE are the best", "best", "Figure 4")
 def least_squares_win_off_policy(run: Run) -> float:
     found = mean_errors(run, 5, *ALL)
     found["pair"] = max(found.pop("LSTD"), found.pop("LSPE"))
@@ -341,40 +311,28 @@ def least_squares_win_off_policy(run: Run) -> float:
     return lead(found, "pair", "rest")
 
 
-@orders.claim(
-    "Small problems, off-policy: TD beats the other least-squares methods, FPKF and BRM",
-    "better",
-    where="Figure 4; Table 5 has 3.85 against 4.74 and 4.42",
-)
+@orders.claim("Small problems, off-policy: TD beats the other least-squares methods, FPKF and BRM")
+@stated("better", "Figure 4; Table 5 has 3.85 against 4.74 and 4.42")
 def td_beats_fpkf_and_brm(run: Run) -> float:
     found = mean_errors(run, 5, "TD", "FPKF", "BRM")
     return lead(found | {"rest": min(found["FPKF"], found["BRM"])}, "TD", "rest")
 
 
-@orders.claim(
-    "Big problems, off-policy: TD has the smallest error of all",
-    "smallest",
-    where="Table 6: 2.96, next LSTD with 3.76",
-)
+@orders.claim("Big problems, off-policy: TD has the smallest error of all")
+@stated("smallest", "Table 6: 2.96, next LSTD with 3.76")
 def td_wins_big_off_policy(run: Run) -> float:
     found = mean_errors(run, 6, *ALL)
     return lead(found | {"rest": min(v for m, v in found.items() if m != "TD")}, "TD", "rest")
 
 
-@orders.claim(
-    "TDC and GTD2 are slower than TD off-policy, and TDC is the slowest of the three",
-    "TD, GTD2, TDC",
-    where="Section 5, Figures 4 and 5",
-)
+@orders.claim("TDC and GTD2 are slower than TD off-policy, and TDC is the slowest of the three")
+@stated("TD, GTD2, TDC", "Section 5, Figures 4 and 5")
 def corrected_gradients_are_slower(run: Run) -> float:
     return min(lead(mean_errors(run, t, "TD", "GTD2", "TDC"), "TD", "GTD2", "TDC") for t in (5, 6))
 
 
-@orders.claim(
-    "TD with a good learning rate is more stable than LSTD when λ is large, off-policy",
-    "more stable",
-    where="Section 5 and Figure 1, bottom right",
-)
+@orders.claim("TD with a good learning rate is more stable than LSTD when λ is large, off-policy")
+@stated("more stable", "Section 5 and Figure 1, bottom right")
 def td_is_stable_at_large_lambda(run: Run) -> float:
     # As in the figure, each method has its best step sizes for that λ.
     found = mean_errors(run, 6, "LSTD", lam=0.9)
@@ -386,21 +344,16 @@ def td_is_stable_at_large_lambda(run: Run) -> float:
     return lead(found, "TD", "LSTD")
 
 
-@orders.claim(
-    "FPKF(λ) is consistently better than FPKF without traces", "better", where="Section 5, summary"
-)
+@orders.claim("FPKF(λ) is consistently better than FPKF without traces")
+@stated("better", "Section 5, summary")
 def traces_help_fpkf(run: Run) -> float:
     pairs = ((mean_errors(run, t, "FPKF"), mean_errors(run, t, "FPKF", lam=0.0)) for t in TABLES)
     return min(float(np.log10(off["FPKF"] / on["FPKF"])) for on, off in pairs)
 
 
-@orders.claim(
-    "On-policy, LSTD is best with λ = 1; off-policy, with λ = 0.4 (small) and 0 (big)",
-    "1, 1, 0.4, 0",
-    where="Tables 3 to 6 and Figure 1",
-    unit="times",
-    expect=at_most(1.1, because="the paper's λ is the best of its five, or within a tenth of it"),
-)
+@orders.claim("On-policy, LSTD is best with λ = 1; off-policy, with λ = 0.4 (small) and 0 (big)")
+@stated("1, 1, 0.4, 0", "Tables 3 to 6 and Figure 1", unit="times")
+@at_most(1.1, because="the paper's λ is the best of its five, or within a tenth of it")
 def best_lambda_of_lstd(run: Run) -> float:
     behind = []
     for t, (_, _, rows) in TABLES.items():
@@ -414,15 +367,9 @@ def best_lambda_of_lstd(run: Run) -> float:
     return max(behind)
 
 
-@PAPER.claim(
-    says="LSPE, FPKF and TD never diverge in the off-policy problems: contraction is no worry",
-    where="Section 5, summary: divergence never happened",
-    published=0.0,
-    unit="%",
-    expect=at_most(1.2, because="none of the paper's 260 problems: 1.2 % at 95 % confidence"),
-    seeds=SEEDS,
-    method=LIMITS,
-)
+@PAPER.claim("LSPE, FPKF and TD never diverge in the off-policy problems: contraction is no worry")
+@stated(0.0, "Section 5, summary: divergence never happened", unit="%", method=LIMITS, seeds=SEEDS)
+@at_most(1.2, because="none of the paper's 260 problems: 1.2 % at 95 % confidence")
 def contraction_is_not_restrictive(run: Run) -> float:
     lost = dict.fromkeys(("LSPE", "FPKF", "TD"), 0)
     contracts = 0
@@ -468,22 +415,16 @@ def long_run(seed: int, full: bool):
     return lam, [(model.A_ / n, model.b_ / n) for model in fitted]
 
 
+sampled = at_most(
+    0.02, because="sampling: a million steps (four in the full form), traces bounded, λγρ < 1"
+)
 limits = PAPER.section(
-    where="Theorem 3",
-    kind="theorem",
-    seeds=SEEDS,
-    method=LIMITS,
-    expect=at_most(
-        0.02, because="sampling: a million steps (four in the full form), traces bounded, λγρ < 1"
-    ),
+    where="Theorem 3", kind="theorem", seeds=SEEDS, method=LIMITS, expect=sampled
 )
 
 
-@limits.claim(
-    "A_i / i and b_i / i of LSTD(λ) tend to A and b of the projected operator",
-    "equal",
-    where="Section 3.1, Equation (10)",
-)
+@limits.claim("A_i / i and b_i / i of LSTD(λ) tend to A and b of the projected operator")
+@stated("equal", "Section 3.1, Equation (10)")
 def lstd_statistics_converge(run: Run) -> float:
     garnet, pi, pi0 = off_policy_pair(run.seed)
     lam, ((A, b), _) = long_run(run.seed, run.full)
@@ -491,17 +432,16 @@ def lstd_statistics_converge(run: Run) -> float:
     return max(relative(A, exact.A), relative(b, exact.b))
 
 
-@limits.rows(
+@limits.table(
     {
-        "matrix-converges": {"says": "BRM(λ): the matrix tends to Ã as Theorem 3 prints it"},
-        "vector-as-printed": {"says": "BRM(λ): the vector tends to b̃ as Theorem 3 prints it"},
-        "vector-corrected": {
-            "says": "BRM(λ): the vector tends to b̃ with P̃'D for P'D where a reward meets its ratio",
-            "where": "Theorem 3, corrected",
-            "kind": "own",
-        },
+        "matrix-converges": "BRM(λ): the matrix tends to Ã as Theorem 3 prints it",
+        "vector-as-printed": "BRM(λ): the vector tends to b̃ as Theorem 3 prints it",
+        "vector-corrected": "BRM(λ): the vector tends to b̃ with P̃'D for P'D where a reward meets "
+        "its ratio",
     },
-    published="equal",
+    "equal",
+    {"vector-corrected": "Theorem 3, corrected"},
+    kind={"vector-corrected": "own"},
 )
 def brm(run: Run, row: str) -> float:
     garnet, pi, pi0 = off_policy_pair(run.seed)
@@ -516,12 +456,8 @@ def brm(run: Run, row: str) -> float:
     return relative(b, rl.brm_limit(garnet, pi, pi0, lam).b)
 
 
-@limits.claim(
-    "On-policy with λ = 1, BRM and LSTD have one limit",
-    "equal",
-    where="Section 3.4",
-    expect=at_most(1e-8, because=ROUNDING),
-)
+@limits.claim("On-policy with λ = 1, BRM and LSTD have one limit", "equal", "Section 3.4")
+@at_most(1e-8, because=ROUNDING)
 def brm_is_lstd_on_policy(run: Run) -> float:
     garnet = rl.make_garnet(random_state=run.seed)
     pi = garnet.random_policy(run.seed)
@@ -529,12 +465,9 @@ def brm_is_lstd_on_policy(run: Run) -> float:
     return relative(residual.theta, projected.theta)
 
 
-@limits.claim(
-    "Off-policy with λ = 1, BRM generally differs from LSTD",
-    "different",
-    where="Section 3.4, after Theorem 3",
-    expect=at_least(1e-6, because="a difference is more than rounding"),
-)
+@limits.claim("Off-policy with λ = 1, BRM generally differs from LSTD")
+@stated("different", "Section 3.4, after Theorem 3")
+@at_least(1e-6, because="a difference is more than rounding")
 def brm_differs_off_policy(run: Run) -> float:
     garnet, pi, _ = off_policy_pair(run.seed)
     near = 0.98 * pi + 0.02 * garnet.random_policy(run.seed + 200)
@@ -547,12 +480,9 @@ def brm_differs_off_policy(run: Run) -> float:
     return relative(residual.theta, rl.lstd_limit(garnet, pi, near, 1.0).theta)
 
 
-@limits.claim(
-    "LSPE diverges where the projected operator is no contraction: two states, γ > 5/6",
-    "diverges",
-    where="Section 3.2, after Tsitsiklis and Van Roy (1997)",
-    expect=holds(because="the factor is 6γ/5; both sides of 5/6 are run"),
-)
+@limits.claim("LSPE diverges where the projected operator is no contraction: two states, γ > 5/6")
+@stated("diverges", "Section 3.2, after Tsitsiklis and Van Roy (1997)")
+@holds(because="the factor is 6γ/5; both sides of 5/6 are run")
 def lspe_diverges_beyond_five_sixths(run: Run) -> float:
     P = np.array([[[0.0, 1], [0, 1]], [[1.0, 0], [1, 0]]])
     target, acting = [[1.0, 0], [1, 0]], [[0.5, 0.5], [0.5, 0.5]]
@@ -560,8 +490,7 @@ def lspe_diverges_beyond_five_sixths(run: Run) -> float:
     for gamma in (0.75, 0.95):
         mdp = rl.FiniteMDP(P, [1.0, 1.0], gamma, features=[[1.0], [2.0]])
         log = mdp.sample(3000, target, acting, random_state=run.seed)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"):
             model = rl.LSPE(gamma, off_policy="standard").fit(log)
         ends[gamma] = abs(float(model.coef_[0]))
         found = rl.contraction(mdp, target, acting)
@@ -572,7 +501,6 @@ def lspe_diverges_beyond_five_sixths(run: Run) -> float:
 
 
 # -- identities ----------------------------------------------------------------------------------
-
 identities = PAPER.section(seeds=SEEDS, kind="theorem", expect=at_most(1e-8, because=ROUNDING))
 
 
@@ -582,28 +510,18 @@ def short_log(seed: int, n: int = 40):
     return garnet.sample(n, pi, pi0, random_state=seed)
 
 
-@identities.claim(
-    "The recursions of LSTD(λ), LSPE(λ), FPKF(λ) and BRM(λ) are the batch estimates",
-    "equal",
-    where="Algorithms 1 to 4",
-)
+@identities.claim("The recursions of LSTD(λ), LSPE(λ), FPKF(λ) and BRM(λ) are the batch estimates")
+@stated("equal", "Algorithms 1 to 4")
 def recursive_is_batch(run: Run) -> float:
     log, gaps = short_log(run.seed), []
+    off: dict[str, Any] = {"off_policy": "standard"}
+    exact = off | {"solver": "recursive"}
     for lam in (0.0, 0.6, 1.0):
         pairs: tuple[tuple[Any, Any], ...] = (
-            (
-                rl.LSTD(0.95, lam, solver="recursive", off_policy="standard"),
-                partial(rl.forward_lstd, off_policy="standard"),
-            ),
-            (
-                rl.LSPE(0.95, lam, off_policy="standard"),
-                partial(rl.forward_lspe, off_policy="standard"),
-            ),
-            (
-                rl.FPKF(0.95, lam, eps=10.0, off_policy="standard"),
-                partial(rl.forward_fpkf, off_policy="standard"),
-            ),
-            (rl.BRM(0.95, lam, solver="recursive", off_policy="standard"), rl.forward_brm),
+            (rl.LSTD(0.95, lam, **exact), partial(rl.forward_lstd, **off)),
+            (rl.LSPE(0.95, lam, **off), partial(rl.forward_lspe, **off)),
+            (rl.FPKF(0.95, lam, eps=10.0, **off), partial(rl.forward_fpkf, **off)),
+            (rl.BRM(0.95, lam, **exact), rl.forward_brm),
         )
         for model, forward in pairs:
             with warnings.catch_warnings():
@@ -613,12 +531,9 @@ def recursive_is_batch(run: Run) -> float:
     return max(gaps)
 
 
-@identities.claim(
-    "Forward and backward views agree: Σφδ^λ = Σzδ, and those of the corrections",
-    "equal",
-    where="Propositions 6, 8 and 9",
-    expect=at_most(1e-9, because=ROUNDING),
-)
+@identities.claim("Forward and backward views agree: Σφδ^λ = Σzδ, and those of the corrections")
+@stated("equal", "Propositions 6, 8 and 9")
+@at_most(1e-9, because=ROUNDING)
 def views_agree(run: Run) -> float:
     log, gamma, lam = short_log(run.seed, 200), 0.95, 0.6
     theta = np.random.default_rng(run.seed).normal(size=log.n_features)
@@ -637,12 +552,8 @@ def views_agree(run: Run) -> float:
     return max(first, second, relative(total, g.T @ ahead))  # Proposition 9
 
 
-@identities.claim(
-    "With λ = 1, TDC and gBRM are TD step by step",
-    "equal",
-    where="Section 4",
-    expect=at_most(1e-10, because=ROUNDING),
-)
+@identities.claim("With λ = 1, TDC and gBRM are TD step by step", "equal", "Section 4")
+@at_most(1e-10, because=ROUNDING)
 def gradients_coincide_at_one(run: Run) -> float:
     log, gaps = short_log(run.seed, 300), []
     settings: dict[str, Any] = {"learning_rate": 0.01, "off_policy": "standard"}
@@ -654,46 +565,33 @@ def gradients_coincide_at_one(run: Run) -> float:
     return max(gaps)
 
 
-@identities.claim(
-    "The value is the fixed point of T^λ for every λ, off-policy too",
-    "equal",
-    where="Section 2.2, Equation (3)",
-    expect=at_most(1e-10, because=ROUNDING),
-    method=MDP,
-)
+@identities.claim("The value is the fixed point of T^λ for every λ, off-policy too")
+@stated("equal", "Section 2.2, Equation (3)", method=MDP)
+@at_most(1e-10, because=ROUNDING)
 def value_is_fixed(run: Run) -> float:
     garnet, pi, pi0 = off_policy_pair(run.seed)
     value = garnet.value(pi)
-    tabular = [
-        rl.value_objectives(garnet, pi, pi0, lam=lam, features=np.eye(garnet.n_states))
-        for lam in (0.0, 0.4, 0.9, 1.0)
-    ]
-    return max(relative(exact.backup(value), value) for exact in tabular)
+    exact = partial(rl.value_objectives, garnet, pi, pi0, features=np.eye(garnet.n_states))
+    return max(relative(exact(lam=lam).backup(value), value) for lam in (0.0, 0.4, 0.9, 1.0))
 
 
 # -- the companion survey's problems, features and penalties ---------------------------------------
-
 COMPANION = "Dann, Neumann and Peters (2014)"
 companion = PAPER.section(
     kind="theorem", method=PROBLEMS, expect=at_most(1e-10, because=ROUNDING), random=False
 )
 
 
-@companion.rows(
+@companion.table(
     {
-        "as-printed": {"says": "MSE ≤ √C / (1 − γ) MSBE, between squared norms"},
-        "corrected": {
-            "says": "√MSE ≤ √C / (1 − γ) √MSBE, with C = max P_ij / d_j",
-            "where": f"{COMPANION}, Equation (15), corrected",
-            "kind": "own",
-        },
+        "as-printed": "MSE ≤ √C / (1 − γ) MSBE, between squared norms",
+        "corrected": "√MSE ≤ √C / (1 − γ) √MSBE, with C = max P_ij / d_j",
     },
-    where=f"{COMPANION}, Equation (15)",
-    published=0.0,
-    unit="% failures",
-    expect=at_most(0.0, because="a bound has no exceptions"),
-    method=MDP,
+    where={"corrected": f"{COMPANION}, Equation (15), corrected"},
+    kind={"corrected": "own"},
 )
+@stated(0.0, f"{COMPANION}, Equation (15)", unit="% failures", method=MDP)
+@at_most(0.0, because="a bound has no exceptions")
 def bound(run: Run, row: str) -> float:
     failures, n = 0, 3000 if run.full else 300
     for k in range(n):
@@ -711,24 +609,18 @@ def bound(run: Run, row: str) -> float:
     return 100 * failures / n
 
 
-@companion.claim(
-    "Example 1: the value is (0, 2) and the projected fixed point is θ = 1",
-    1.0,
-    where=f"{COMPANION}, Example 1",
-    expect=within(1e-12, 1.0, because=ROUNDING),
-)
+@companion.claim("Example 1: the value is (0, 2) and the projected fixed point is θ = 1")
+@stated(1.0, f"{COMPANION}, Example 1")
+@within(1e-12, 1.0, because=ROUNDING)
 def example_1(run: Run) -> float:
     mdp = rl.FiniteMDP([[0.5, 0.5]] * 2, [-0.8, 1.2], gamma=0.8, features=[[1.0], [1.0]])
     run.note(f"value {mdp.value().round(12).tolist()}")
     return float(rl.value_objectives(mdp).minimiser("mspbe")[0])
 
 
-@companion.claim(
-    "Seven states of the Boyan chain without discount: θ = (−12, 0)",
-    -12.0,
-    where=f"{COMPANION}, Figure 6",
-    expect=within(1e-10, -12.0, because=ROUNDING),
-)
+@companion.claim("Seven states of the Boyan chain without discount: θ = (−12, 0)")
+@stated(-12.0, f"{COMPANION}, Figure 6")
+@within(1e-10, -12.0, because=ROUNDING)
 def figure_6(run: Run) -> float:
     theta = rl.make_boyan(7, 2, gamma=1.0).objectives().minimiser("mspbe")
     run.note(f"θ = ({theta[0]:.10f}, {theta[1]:.10f})")
@@ -736,10 +628,9 @@ def figure_6(run: Run) -> float:
 
 
 @companion.claim(
-    "All products of the state's variables represent the value of the cart-pole exactly",
-    0.0,
-    where=f"{COMPANION}, Section 3.1.4",
+    "All products of the state's variables represent the value of the cart-pole exactly"
 )
+@stated(0.0, f"{COMPANION}, Section 3.1.4")
 def perfect_features_are_perfect(run: Run) -> float:
     worst = []
     for off_policy in (False, True):
@@ -748,13 +639,9 @@ def perfect_features_are_perfect(run: Run) -> float:
     return float(max(worst))
 
 
-@companion.claim(
-    "Four triangles represent the value of the Boyan chain with γ = 0.95 perfectly",
-    0.0,
-    where=f"{COMPANION}, Section 3.1.1",
-    expect=at_most(1e-9, because=ROUNDING),
-    method=FEATURES,
-)
+@companion.claim("Four triangles represent the value of the Boyan chain with γ = 0.95 perfectly")
+@stated(0.0, f"{COMPANION}, Section 3.1.1", method=FEATURES)
+@at_most(1e-9, because=ROUNDING)
 def triangles_are_perfect(run: Run) -> float:
     exact = rl.make_boyan().objectives()
     undiscounted = rl.make_boyan(gamma=1.0).objectives()
@@ -765,14 +652,9 @@ def triangles_are_perfect(run: Run) -> float:
     return float(np.sqrt(exact.mse(exact.minimiser("mse"))))
 
 
-@companion.claim(
-    "Normalised bumps and the constant have a total activation of 2 in every state",
-    2.0,
-    where=f"{COMPANION}, Section 3.1.8",
-    expect=within(1e-12, 2.0, because=ROUNDING),
-    seeds=SEEDS,
-    method=FEATURES,
-)
+@companion.claim("Normalised bumps and the constant have a total activation of 2 in every state")
+@stated(2.0, f"{COMPANION}, Section 3.1.8", method=FEATURES, seeds=SEEDS)
+@within(1e-12, 2.0, because=ROUNDING)
 def bumps_sum_to_two(run: Run) -> float:
     states = np.random.default_rng(run.seed).normal(size=(200, 4))
     total = np.abs(rl.RBFGridFeatures(4).fit_transform(states)).sum(axis=1)
@@ -788,14 +670,9 @@ def sparse_log(seed: int):
     return rl.td_statistics(X, X_next, log.r, 0.95)
 
 
-@companion.claim(
-    "LARS-TD and the linear complementarity problem have one solution",
-    "equal",
-    where=f"{COMPANION}, Section 2.3.2",
-    expect=at_most(1e-8, because=ROUNDING),
-    seeds=SEEDS,
-    method=LASSO,
-)
+@companion.claim("LARS-TD and the linear complementarity problem have one solution")
+@stated("equal", f"{COMPANION}, Section 2.3.2", method=LASSO, seeds=SEEDS)
+@at_most(1e-8, because=ROUNDING)
 def homotopy_is_complementarity(run: Run) -> float:
     A, b = sparse_log(run.seed)
     gaps = []
@@ -809,26 +686,18 @@ def homotopy_is_complementarity(run: Run) -> float:
     return max(gaps)
 
 
-@companion.claim(
-    "D-LSTD and LSTD-l1 are well defined where Lasso-TD is not: off-policy",
-    "solved",
-    where=f"{COMPANION}, Section 2.3.2",
-    expect=holds(because="both are convex programs whatever A is"),
-    method=LASSO,
-)
+@companion.claim("D-LSTD and LSTD-l1 are well defined where Lasso-TD is not: off-policy")
+@stated("solved", f"{COMPANION}, Section 2.3.2", method=LASSO)
+@holds(because="both are convex programs whatever A is")
 def convex_penalties_need_no_p_matrix(run: Run) -> float:
     A, b = np.array([[-1.0, 0.2], [0.1, 1.0]]), np.array([2.0, 0.5])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         failed = rl.lasso_td_violation(A, b, rl.lasso_td(A, b, 0.3), 0.3)
     dantzig, lasso = rl.dantzig_td(A, b, 0.3), rl.l1_td(A, b, 0.3)
     kept = np.abs(A @ dantzig - b).max() <= 0.3 + 1e-9
     stationary = rl.lasso_td_violation(A.T @ A, A.T @ b, lasso, 0.3) < 1e-6
     run.note(f"conditions of Lasso-TD are violated by {failed:.2f} on a matrix that is no P-matrix")
     return float(failed > 0.1 and kept and stationary)
-
-
-# -- figures -------------------------------------------------------------------------------------
 
 
 @PAPER.figure("Error of the least-squares methods by λ, off-policy (Figure 1, bottom left)")
@@ -842,14 +711,9 @@ def error_by_lambda():
 @PAPER.figure("Learning curves on small problems, off-policy (Figure 4)")
 def learning_curves():
     every = rl.garnet_evaluators()
-    fixed = {
-        name: (every[name][0], {k: [v] for k, v in settings.items()})
-        for name, settings in {
-            "LSTD": {"lam": 0.4},
-            "FPKF": {"lam": 0.7},
-            "TD": {"lam": 0.4, "learning_rate": 0.1, "learning_rate_decay": 100.0},
-        }.items()
-    }
+    slow = {"lam": [0.4], "learning_rate": [0.1], "learning_rate_decay": [100.0]}
+    settings = {"LSTD": {"lam": [0.4]}, "FPKF": {"lam": [0.7]}, "TD": slow}
+    fixed = {name: (every[name][0], own) for name, own in settings.items()}
     study = rl.garnet_study(
         off_policy=True, methods=fixed, n_tune=1, n_test=10, tune_steps=1000, test_steps=20_000
     )
@@ -864,9 +728,8 @@ def spectral_radius():
         garnet = rl.make_garnet(random_state=seed)
         pi, pi0 = garnet.random_policy(seed), garnet.random_policy(seed + 100)
         for name, acting in (("on-policy", None), ("off-policy", pi0)):
-            radii[name].append(
-                [rl.contraction(garnet, pi, acting, lam).spectral_radius for lam in lambdas]
-            )
+            found = (rl.contraction(garnet, pi, acting, lam) for lam in lambdas)
+            radii[name].append([limit.spectral_radius for limit in found])
     return plot.plot_spectral_radius(lambdas, radii).figure
 
 

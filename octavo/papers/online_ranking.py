@@ -10,7 +10,7 @@ import numpy as np
 
 from octavo import data, plot, ranking
 from octavo.catalogue import Method, Paper, Trial
-from octavo.claims import NotMeasurable, Run, at_least, at_most, holds, within
+from octavo.claims import NotMeasurable, Run, at_least, at_most, holds, stated, within
 
 PAPER = Paper(
     key="online-ranking",
@@ -18,11 +18,7 @@ PAPER = Paper(
     authors="R. C. Weng and C.-J. Lin",
     year=2011,
     venue="Journal of Machine Learning Research 12",
-    headlines=(
-        "two-teams-exact",
-        "thurstone-collapses",
-        "gamma-rescues",
-    ),
+    headlines=("two-teams-exact", "thurstone-collapses", "gamma-rescues"),
     tables={
         "Table 2": "halo-error thurstone-collapses full-pairs-win bradley-terry-beats-luce "
         "glicko-is-a-little-worse two-teams-coincide",
@@ -98,42 +94,25 @@ def error(run: Run, model: str, pairs: str = "full", gamma: str = "sigma_over_c"
 PAPER.not_measurable(
     "halo-error",
     "the Halo 2 beta data are no longer distributed; see the stand-in claims",
-    says="Bradley-Terry with full pairs errs in 30.59 % of free-for-all pairs",
-    where="Table 2",
-    published=30.59,
-    unit="%",
+    "Bradley-Terry with full pairs errs in 30.59 % of free-for-all pairs",
+    stated(30.59, "Table 2", unit="%"),
 )
 
 
-@PAPER.claim(
-    says="With two teams, full pairs, partial pairs and Plackett-Luce are one method",
-    where="Table 2 and Section 6.2",
-    published="equal",
-    expect=holds(because="an identity, exact up to rounding (1e-9)"),
-    seeds=SEEDS,
-)
+@PAPER.claim("With two teams, full pairs, partial pairs and Plackett-Luce are one method")
+@stated("equal", "Table 2 and Section 6.2", seeds=SEEDS)
+@holds(because="an identity, exact up to rounding (1e-9)")
 def two_teams_coincide(run: Run) -> float:
     games, _ = data.make_games(300, 30, team_size=3, draw_margin=1.0, random_state=run.seed)
-    full, partial, luce = (
-        ranking.OnlineRanker(model, pairs).partial_fit(games)
-        for model, pairs in (
-            ("bradley_terry", "full"),
-            ("bradley_terry", "partial"),
-            ("plackett_luce", "full"),
-        )
-    )
+    kinds = (("bradley_terry", "full"), ("bradley_terry", "partial"), ("plackett_luce", "full"))
+    full, partial, luce = (ranking.OnlineRanker(*kind).partial_fit(games) for kind in kinds)
     gap = max(np.abs(other.mu_ - full.mu_).max() for other in (partial, luce))
     return float(gap < 1e-9)
 
 
-@PAPER.claim(
-    says="With two teams, Thurstone-Mosteller (γ = 1) is TrueSkill's exact posterior",
-    where="Section 4.2",
-    published="equal",
-    kind="theorem",
-    expect=at_most(1e-6, because="accuracy of the quadrature it is compared with"),
-    seeds=SEEDS,
-)
+@PAPER.claim("With two teams, Thurstone-Mosteller (γ = 1) is TrueSkill's exact posterior")
+@stated("equal", "Section 4.2", kind="theorem", seeds=SEEDS)
+@at_most(1e-6, because="accuracy of the quadrature it is compared with")
 def two_teams_exact(run: Run) -> float:
     from scipy.integrate import quad
     from scipy.special import ndtr
@@ -159,13 +138,8 @@ def two_teams_exact(run: Run) -> float:
     return float(np.max(np.abs(np.subtract(ranker.rating(0), exact))))
 
 
-league = PAPER.section(
-    unit="points",
-    kind="ordering",
-    stand_in=STAND_IN,
-    seeds=SEEDS,
-    expect=at_least(0.0, because=SAMPLING),
-)
+gain = at_least(0.0, because=SAMPLING)
+league = PAPER.section(unit="points", kind="ordering", stand_in=STAND_IN, seeds=SEEDS, expect=gain)
 BT, TM, PL = ("bradley_terry",), ("thurstone_mosteller",), ("plackett_luce",)
 PAIRS: dict[str, tuple] = {  # the worse method, then the better one
     "thurstone-collapses": (TM, BT),
@@ -187,21 +161,18 @@ PAIRS: dict[str, tuple] = {  # the worse method, then the better one
             "Bradley-Terry errs less than Plackett-Luce: 30.59 against 31.74 %",
             1.15,
         ),
-        "gamma-rescues": {
-            "says": "γ = 1/k rescues Thurstone-Mosteller: 44.65 % to 33.13 %",
-            "where": "Tables 2 and 3, free for all",
-            "published": 11.52,
-        },
+        "gamma-rescues": ("γ = 1/k rescues Thurstone-Mosteller: 44.65 % to 33.13 %", 11.52),
         "gamma-spares-bradley-terry": {
             "says": "γ = 1/k hardly changes Bradley-Terry: 30.59 % to 31.24 %",
-            "where": "Tables 2 and 3, free for all",
             "published": 0.65,
             "kind": "figure",
             "expect": within(1.5, because='"do not change much" (Section 6.2), read as two points'),
         },
     },
     prefix="",
-    where="Table 2, free for all",
+    where={
+        row: ("Tables 2 and 3" if "gamma" in row else "Table 2") + ", free for all" for row in PAIRS
+    },
 )
 def difference(run: Run, name: str) -> float:
     worse, better = PAIRS[name]
@@ -209,20 +180,16 @@ def difference(run: Run, name: str) -> float:
 
 
 @league.claim(
-    "Pairs within two places of each other are harder to predict: 35.44 % against 30.59 %",
-    4.85,
-    where="Table 4",
+    "Pairs within two places of each other are harder to predict: 35.44 % against 30.59 %"
 )
+@stated(4.85, "Table 4")
 def close_pairs_are_harder(run: Run) -> float:
     seen = trace(run.seed, run.full, "bradley_terry", "full", "sigma_over_c")
     return 100 * float(seen.wrong[seen.rank_gap <= 2].mean() - seen.error)
 
 
-@league.claim(
-    "Players with at most five past games are harder to predict: 38.74 % against 30.59 %",
-    8.15,
-    where="Table 5(a)",
-)
+@league.claim("Players with at most five past games are harder to predict: 38.74 % against 30.59 %")
+@stated(8.15, "Table 5(a)")
 def newcomers_are_harder(run: Run) -> float:
     seen = trace(run.seed, run.full, "bradley_terry", "full", "sigma_over_c")
     return 100 * float(seen.wrong[seen.past_games <= 5].mean() - seen.error)
@@ -231,10 +198,9 @@ def newcomers_are_harder(run: Run) -> float:
 @league.claim(
     "Head to head, single-game Glicko predicts a little worse than Bradley-Terry: 33.88 % against "
     "32.53 %",
-    1.35,
-    where="Table 2 and Section 6.2",
     stand_in="simulated one-on-one league with the paper's 6,227 games and 1,672 players",
 )
+@stated(1.35, "Table 2 and Section 6.2")
 def glicko_is_a_little_worse(run: Run) -> float:
     games, _ = data.make_games(6_227, 1_672, random_state=run.seed)
     glicko = ranking.OnlineRanker("glicko", mu=1500, sigma=350).prequential_error(games)[0]
@@ -243,13 +209,10 @@ def glicko_is_a_little_worse(run: Run) -> float:
 
 @league.claim(
     "TrueSkill takes ten times as long (13 s against 1.2 s)",
-    10.8,
-    where="Section 6.1",
-    unit="times",
-    kind="speed",
     stand_in="the package trueskill and 200 simulated free-for-alls in place of F# code and Halo 2",
-    expect=at_least(10.8, because="the ratio published; both are timed in one run, best of three"),
 )
+@stated(10.8, "Section 6.1", unit="times", kind="speed")
+@at_least(10.8, because="the ratio published; both are timed in one run, best of three")
 def faster_than_trueskill(run: Run) -> float:
     try:
         import trueskill

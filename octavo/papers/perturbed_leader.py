@@ -10,7 +10,7 @@ import numpy as np
 
 from octavo import data, online, plot
 from octavo.catalogue import Method, Paper
-from octavo.claims import NotMeasurable, Run, at_least, at_most, within
+from octavo.claims import NotMeasurable, Run, at_least, at_most, stated, within
 
 PAPER = Paper(
     key="perturbed-leader",
@@ -31,7 +31,7 @@ PAPER = Paper(
         "income-of-the-first-expert": (
             "By Eq. (45) the income is C times the difference of squares: a factor of two is "
             "lost in print."
-        ),
+        )
     },
     methods=(
         Method(
@@ -84,48 +84,36 @@ def played(run: Run, signed: bool):
     run.note("normal, Student and subexponentially growing losses, exact expectations")
     for losses, gamma in smooth_games(run, signed):
         # v0 makes the first rounds fit, and a is small enough for A to exceed γ.
-        options: dict[str, Any] = {
-            "a": 3.0 if signed else 1.5,
-            "signed": signed,
-            "v0": 4 * float(np.abs(losses[:200]).max()),
-        }
+        options: dict[str, Any] = {"a": 3.0 if signed else 1.5, "signed": signed}
+        options["v0"] = 4 * float(np.abs(losses[:200]).max())
         trace = online.PROT(gamma, **options).run(losses)
         if not (trace.gamma_ok_ and np.isfinite(trace.bounds()["theorem 2"]).all()):
             raise NotMeasurable("a game left the assumptions of the theorem")
         yield losses, gamma, options, trace
 
 
-@theorems.rows(
+@theorems.table(
     {
-        "2": {
-            "says": "The expected regret is at most 2 √(K (1 + ln N)) Σ γ^½ Δv if fluc(t) ≤ γ(t)",
-            "where": "Theorem 2, Eq. (9) and (37)",
-        },
-        "2-nonnegative": {
-            "says": "For losses that are never negative the same holds with a smaller constant",
-            "where": "Theorem 2, Eq. (10)",
-        },
+        "2": "The expected regret is at most 2 √(K (1 + ln N)) Σ γ^½ Δv if fluc(t) ≤ γ(t)",
+        "2-nonnegative": "For losses that are never negative the same holds with a smaller "
+        "constant",
     },
-    published="regret / bound ≤ 1",
+    "regret / bound ≤ 1",
+    {"2": "Theorem 2, Eq. (9) and (37)", "2-nonnegative": "Theorem 2, Eq. (10)"},
 )
 def theorem(run: Run, row: str) -> float:
     games = played(run, signed=row == "2")
     return max(float(np.max(g.regret_ / g.bounds()["theorem 2"])) for *_, g in games)
 
 
-@theorems.rows(
+@theorems.table(
     {
-        "3": {
-            "says": "PROT loses at most 2 (e^(4/a) - 1) Σ γ^(1-α) Δv more than a leader that sees "
-            "the coming round",
-            "where": "Lemma 3, Eq. (13)",
-        },
-        "4": {
-            "says": "That leader loses at most a (1 + ln N) Σ γ^α Δv more than the best expert",
-            "where": "Lemma 4, Eq. (28)",
-        },
+        "3": "PROT loses at most 2 (e^(4/a) - 1) Σ γ^(1-α) Δv more than a leader that sees the "
+        "coming round",
+        "4": "That leader loses at most a (1 + ln N) Σ γ^α Δv more than the best expert",
     },
-    published="difference / bound ≤ 1",
+    "difference / bound ≤ 1",
+    {"3": "Lemma 3, Eq. (13)", "4": "Lemma 4, Eq. (28)"},
 )
 def lemma(run: Run, row: str) -> float:
     worst = 0.0
@@ -145,49 +133,31 @@ def lemma(run: Run, row: str) -> float:
     return worst
 
 
-def losing_players() -> list[Any]:
-    return [
-        online.PROT(),
-        online.FollowPerturbedLeader(0.1),
-        online.AdaHedge(),
-        online.FlipFlop(),
-        online.NormalHedge(),
-        online.Hedge(0.01),
-    ]
-
-
 @theorems.claim(
-    "Against the adversary every strategy has a normalised regret of at least (1 - ε)/2",
-    "excess ≥ 0",
-    where="Proposition 1",
-    seeds=(0,),
-    expect=at_least(0.0, because="a proposition; the least excess over six strategies"),
+    "Against the adversary every strategy has a normalised regret of at least (1 - ε)/2"
 )
+@stated("excess ≥ 0", "Proposition 1", seeds=(0,))
+@at_least(0.0, because="a proposition; the least excess over six strategies")
 def proposition_1(run: Run) -> float:
-    games = [
-        (eps, online.adversary_prop1(player, eps, 80))
-        for eps in (0.05, 0.3, 0.9)
-        for player in losing_players()
-    ]
+    players = [online.PROT(), online.FollowPerturbedLeader(0.1), online.AdaHedge()]
+    players += [online.FlipFlop(), online.NormalHedge(), online.Hedge(0.01)]
+    games = [(e, online.adversary_prop1(p, e, 80)) for e in (0.05, 0.3, 0.9) for p in players]
     return min(float(game.normalized_regret.min()) - 0.5 * (1 - eps) for eps, game in games)
 
 
 @theorems.claim(
-    "In the game in which no algorithm is optimal fluc(t) does not vanish: it is 1 - ε or more",
-    "excess ≥ 0",
-    where="Proposition 1 and the sentence before it",
-    seeds=(0,),
-    expect=at_least(0.0, because="the least excess over 1 - ε of any round"),
+    "In the game in which no algorithm is optimal fluc(t) does not vanish: it is 1 - ε or more"
 )
+@stated("excess ≥ 0", "Proposition 1 and the sentence before it", seeds=(0,))
+@at_least(0.0, because="the least excess over 1 - ε of any round")
 def fluctuation_of_the_adversary(run: Run) -> float:
     return float(online.adversary_prop1(online.PROT(), 0.1, 100).fluctuation.min() - 0.9)
 
 
 @theorems.claim(
-    "For |s| ≤ t^α and γ = t^-δ the regret is at most 2 √(K (1 + ln N)) T^(1 - δ/2 + α)",
-    "regret / bound ≤ 1",
-    where="Corollary 8, Eq. (43)",
+    "For |s| ≤ t^α and γ = t^-δ the regret is at most 2 √(K (1 + ln N)) T^(1 - δ/2 + α)"
 )
+@stated("regret / bound ≤ 1", "Corollary 8, Eq. (43)")
 def corollary_8(run: Run) -> float:
     growth, delta, n_rounds = 0.1, 0.9, 128_000 if run.full else 32_000
     power = 1 - delta / 2 + growth
@@ -203,11 +173,8 @@ def corollary_8(run: Run) -> float:
     return float(trace.regret_[-1] / (2 * math.sqrt(k * (1 + math.log(3))) * n_rounds**power))
 
 
-@theorems.claim(
-    "For losses in [0, 1] the regret is at most 4 √((2 + ε)(1 + ln N) T)",
-    "regret / bound ≤ 1",
-    where="Section 4",
-)
+@theorems.claim("For losses in [0, 1] the regret is at most 4 √((2 + ε)(1 + ln N) T)")
+@stated("regret / bound ≤ 1", "Section 4")
 def bounded_losses(run: Run) -> float:
     rng = np.random.default_rng(run.seed)
     n_rounds = 20_000 if run.full else 3_000
@@ -232,12 +199,9 @@ def uniform_share(losses: np.ndarray) -> float:
     return float(own / np.abs(losses).max(axis=1).sum())
 
 
-@theorems.claim(
-    "PROT is consistent in the mean: the expected regret vanishes beside the volume",
-    "→ 0",
-    where="Theorem 2, Eq. (11)",
-    expect=at_most(0.5, because="regret / volume after 64 times as many rounds, over before"),
-)
+@theorems.claim("PROT is consistent in the mean: the expected regret vanishes beside the volume")
+@stated("→ 0", "Theorem 2, Eq. (11)")
+@at_most(0.5, because="regret / volume after 64 times as many rounds, over before")
 def consistent_in_the_mean(run: Run) -> float:
     n_rounds = 128_000 if run.full else 32_000
     losses = drifting_game(run.seed, n_rounds)
@@ -246,12 +210,9 @@ def consistent_in_the_mean(run: Run) -> float:
     return float(trace.normalized_regret_[-1] / trace.normalized_regret_[n_rounds // 64])
 
 
-@theorems.claim(
-    "With Σ γ² finite, random play is consistent with probability one",
-    "→ 0",
-    where="Theorem 5",
-    expect=at_most(0.05, because="regret / volume of one random game a seed, after all rounds"),
-)
+@theorems.claim("With Σ γ² finite, random play is consistent with probability one")
+@stated("→ 0", "Theorem 5")
+@at_most(0.05, because="regret / volume of one random game a seed, after all rounds")
 def hannan_consistent(run: Run) -> float:
     n_rounds = 128_000 if run.full else 32_000
     player = online.PROT("(t+10)**-0.6", a=20.0, v0=50.0, derandomize=False, random_state=run.seed)
@@ -262,11 +223,9 @@ def hannan_consistent(run: Run) -> float:
 
 
 @theorems.claim(
-    "Kalai and Vempala: the expected loss is at most (1 + ε) L* + log N / ε for 0 < ε < 1",
-    "loss / bound ≤ 1",
-    where="Section 1, quoted",
-    seeds=(0,),
+    "Kalai and Vempala: the expected loss is at most (1 + ε) L* + log N / ε for 0 < ε < 1"
 )
+@stated("loss / bound ≤ 1", "Section 1, quoted", seeds=(0,))
 def quoted_bound(run: Run) -> float:
     trace = online.FollowPerturbedLeader(0.9).run(np.tile([0.0, 1.0], (500, 1)))
     loss = float(trace.cumulative_loss_[-1])
@@ -277,11 +236,8 @@ def quoted_bound(run: Run) -> float:
     return loss / (math.log2(2) / 0.9)
 
 
-@theorems.claim(
-    "Hutter and Poland: with a variable rate the regret is at most 2 √(2 T ln N)",
-    "regret / bound ≤ 1",
-    where="Section 1, quoted",
-)
+@theorems.claim("Hutter and Poland: with a variable rate the regret is at most 2 √(2 T ln N)")
+@stated("regret / bound ≤ 1", "Section 1, quoted")
 def adaptive_leader(run: Run) -> float:
     rng = np.random.default_rng(run.seed)
     worst = 0.0
@@ -291,12 +247,9 @@ def adaptive_leader(run: Run) -> float:
     return worst
 
 
-@theorems.claim(
-    "The first expert's income is 2C ((S_T - S_0)² - Σ (ΔS)²)",
-    1,
-    where="Section 5, after Eq. (47)",
-    expect=within(1e-9, because="an identity: income over the printed formula"),
-)
+@theorems.claim("The first expert's income is 2C ((S_T - S_0)² - Σ (ΔS)²)")
+@stated(1, "Section 5, after Eq. (47)")
+@within(1e-9, because="an identity: income over the printed formula")
 def income_of_the_first_expert(run: Run) -> float:
     game = online.zero_sum_experts(data.fbm(400, 0.8, run.seed))
     run.note("by Eq. (45) it is C times that difference, half of what is printed")
@@ -306,37 +259,30 @@ def income_of_the_first_expert(run: Run) -> float:
 PAPER.not_measurable(
     "gazprom",
     "the hourly prices of July to September 2009 cannot be had; see fractional Brownian motion",
-    says="Trading Gazprom shares gains 456,970 RUB before costs",
-    where="Section 5 and Figure 6",
-    published=456_970,
-    unit="RUB",
-    kind="figure",
+    "Trading Gazprom shares gains 456,970 RUB before costs",
+    stated(456_970, "Section 5 and Figure 6", unit="RUB"),
 )
 PAPER.not_measurable(
     "gazprom-after-costs",
     "neither the prices nor the costs that were charged are given",
-    says="Trading Gazprom shares gains 230,099 RUB after costs",
-    where="Section 5",
-    published=230_099,
-    unit="RUB",
-    kind="figure",
+    "Trading Gazprom shares gains 230,099 RUB after costs",
+    stated(230_099, "Section 5", unit="RUB"),
 )
 
 
-@PAPER.section(
-    where="Section 6, satisfactory results on fractional Brownian motion",
-    published="gain",
+@PAPER.table(
+    {
+        "trends": "Prices that trend (Hurst exponent 0.8): the learner gains",
+        "returns": "Prices that return (Hurst exponent 0.2): the learner gains",
+    },
+    "gain",
+    "Section 6, satisfactory results on fractional Brownian motion",
     kind="ordering",
     unit="of the volume",
-    expect=at_least(0.0, because="the learner gains at all"),
     seeds=PATHS,
     full_seeds=tuple(range(200)),
-).rows(
-    {
-        "trends": {"says": "Prices that trend (Hurst exponent 0.8): the learner gains"},
-        "returns": {"says": "Prices that return (Hurst exponent 0.2): the learner gains"},
-    }
 )
+@at_least(0.0, because="the learner gains at all")
 def gains_from(run: Run, row: str) -> float:
     prices = data.fbm(400, 0.8 if row == "trends" else 0.2, run.seed)
     with warnings.catch_warnings():
@@ -348,8 +294,7 @@ def gains_from(run: Run, row: str) -> float:
 
 @PAPER.figure("Trading a price that returns to its mean, H = 0.2 (compare Figure 6)")
 def trading_figure():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
+    with warnings.catch_warnings(action="ignore", category=UserWarning):
         run = online.trade_zero_sum(100 + 10 * data.fbm(400, 0.2, 1), online.PROT(a=20.0))
     return plot.plot_trading(run).figure
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import warnings
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from octavo import data, linear, plot
 from octavo.catalogue import Method, Paper
-from octavo.claims import Run, at_least, at_most, holds, within
+from octavo.claims import Run, at_least, at_most, holds, measured, stated, within
+
+private = partial(Method, room="linear", family="private")
 
 PAPER = Paper(
     key="private-erm",
@@ -27,9 +29,7 @@ PAPER = Paper(
         "Table 1": "adult-logistic-plain adult-logistic-output adult-logistic-objective "
         "adult-huber-plain adult-huber-output adult-huber-objective adult-small-penalties",
         "Table 2": "kdd-table connections-objective-wins",
-        "Figure 2": "objective-wins-at-every-epsilon-logistic "
-        "objective-wins-at-every-epsilon-huber error-falls-with-epsilon-logistic "
-        "error-falls-with-epsilon-huber adult-huber-wins",
+        "Figure 2": "objective-wins-at-every-epsilon-* error-falls-with-epsilon-* adult-huber-wins",
         "Figure 3": "[KDDCup99 cannot be had here; Table 2 has a stand-in]",
         "Figures 4 and 5": "error-falls-with-records objective-wins-after-tuning",
         "Theorems 6 to 13": "objective-perturbation-is-private sensitivity",
@@ -38,19 +38,14 @@ PAPER = Paper(
         "Theorems 26 and 27": "selection-is-private selection-is-good",
     },
     refutations={
-        "adult-small-penalties": (
-            "Below Λ = 2.2e-4 the added penalty makes all columns one model; 0.8248 in each of "
-            "them looks like one bad draw of noise that was used throughout."
-        ),
-        "kernels-as-printed": (
-            "The norm of the printed features reaches √2, beyond the 1 that the noise is set for."
-        ),
+        "adult-small-penalties": "Below Λ = 2.2e-4 the added penalty makes all columns one model; "
+        "0.8248 in each of them looks like one bad draw of noise that was used throughout.",
+        "kernels-as-printed": "The norm of the printed features reaches √2, beyond the 1 that the "
+        "noise is set for.",
     },
     methods=(
-        Method(
+        private(
             name="PrivateLinearClassifier",
-            room="linear",
-            family="private",
             task="publish a classifier trained on secret records",
             summary="Logistic regression and linear SVMs with pure ε-differential privacy.",
             use_when="A linear model of medical, financial or personnel records is to be handed "
@@ -61,10 +56,8 @@ PAPER = Paper(
             peers=("scikit-learn", "scipy"),
             plots=("plot_error_by_epsilon", "plot_error_by_penalty"),
         ),
-        Method(
+        private(
             name="PrivateKernelClassifier",
-            room="linear",
-            family="private",
             modules=("private.kernel_machine",),
             task="publish a kernel classifier trained on secret records",
             summary="Kernel classifiers with ε-differential privacy, on random Fourier features.",
@@ -75,10 +68,8 @@ PAPER = Paper(
             peers=("scikit-learn",),
             plots=("plot_decision_regions",),
         ),
-        Method(
+        private(
             name="PrivateModelSelector",
-            room="linear",
-            family="private",
             modules=("private.tuning",),
             task="choose the parameters of a private model privately",
             summary="Tune private models on disjoint records, or on public ones, for one epsilon.",
@@ -89,10 +80,8 @@ PAPER = Paper(
             peers=("scikit-learn",),
             plots=("plot_error_by_size",),
         ),
-        Method(
+        private(
             name="privacy_audit",
-            room="linear",
-            family="private",
             modules=("private.audit", "private.ledger"),
             task="check and keep account of the privacy that models spend",
             summary="The exact privacy loss of a private linear model, and a ledger that refuses "
@@ -199,49 +188,47 @@ BEST = {
 }
 
 
-@census.rows(
+@census.table(
+    "Adult, {row}, at its best penalty with ε = 0.1: the error is {published}", kind="figure"
+)
+@stated(
     {
         f"{loss} {way}": TABLE_1[loss, method][ALPHAS.index(10.0**exponent)]
         for loss in ("logistic", "huber")
         for way, (method, exponent) in BEST.items()
-    },
-    says="Adult, {row}, at its best penalty with ε = 0.1: the error is {published}",
-    kind="figure",
-    expect=within(
-        0.01, because="three standard errors of both means over ten folds of 4,522 rows and draws"
-    ),
+    }
 )
+@within(0.01, because="three standard errors of both means over ten folds of 4,522 rows and draws")
 def adult(run: Run, row: str) -> float:
     loss, way = row.split()
     return adult_error(run.seed, run.full, loss, *BEST[way])
 
 
-@census.rows(
-    {"logistic": 0.0234, "huber": 0.033},
-    says="Adult, {row}: objective perturbation errs less than output, each at its best penalty",
+@census.table(
+    "Adult, {row}: objective perturbation errs less than output, each at its best penalty"
 )
+@stated({"logistic": 0.0234, "huber": 0.033})
 def adult_objective_wins(run: Run, row: str) -> float:
     output, objective = (adult_error(run.seed, run.full, row, *BEST[w]) for w in list(BEST)[1:])
     return output - objective
 
 
 @census.claim(
-    "On Adult, the Huber SVM under objective perturbation errs less than logistic regression",
-    0.0115,
-    where="Table 1: 0.2161 against 0.2046",
+    "On Adult, the Huber SVM under objective perturbation errs less than logistic regression"
 )
+@stated(0.0115, "Table 1: 0.2161 against 0.2046")
 def adult_huber_wins(run: Run) -> float:
     losses = ("logistic", "huber")
     logistic, huber = (adult_error(run.seed, run.full, loss, "objective", -2.5) for loss in losses)
     return logistic - huber
 
 
-figure_2 = census.paper.section(**census.defaults | {"where": "Figure 2 and Section 7.2"})
+figure_2 = census.section(where="Figure 2 and Section 7.2")
 LOSSES = {"logistic": "lower", "huber": "lower"}
 
 
-@figure_2.rows(
-    LOSSES, says="Adult, {row}: objective perturbation errs less than output at ε = 0.05, 0.1, 0.2"
+@figure_2.table(
+    "Adult, {row}: objective perturbation errs less than output at ε = 0.05, 0.1, 0.2", LOSSES
 )
 def objective_wins_at_every_epsilon(run: Run, row: str) -> float:
     gains = []
@@ -253,21 +240,17 @@ def objective_wins_at_every_epsilon(run: Run, row: str) -> float:
     return min(gains)
 
 
-@figure_2.rows(
-    LOSSES, says="Adult, {row}: objective perturbation errs less at ε = 0.2 than at 0.05"
-)
+@figure_2.table("Adult, {row}: objective perturbation errs less at ε = 0.2 than at 0.05", LOSSES)
 def error_falls_with_epsilon(run: Run, row: str) -> float:
     high, low = (adult_error(run.seed, run.full, row, "objective", -2.5, e) for e in (0.05, 0.2))
     return high - low
 
 
 @census.claim(
-    "Logistic regression with objective perturbation errs in 0.8248 when Λ is 10^-4 or less",
-    0.8248,
-    where="Table 1, first three columns",
-    kind="figure",
-    expect=within(0.05, because="far more than sampling; the entry repeats in 3 columns"),
+    "Logistic regression with objective perturbation errs in 0.8248 when Λ is 10^-4 or less"
 )
+@stated(0.8248, "Table 1, first three columns", kind="figure")
+@within(0.05, because="far more than sampling; the entry repeats in 3 columns")
 def adult_small_penalties(run: Run) -> float:
     run.note(
         "below Λ = 2.2e-4 the added penalty Δ makes all columns one model; 0.8248 looks like a "
@@ -276,21 +259,14 @@ def adult_small_penalties(run: Run) -> float:
     return float(errors(adult_fold(run.seed), "logistic", "objective", 1e-4, 0.1, 2).mean())
 
 
-@census.claim(
-    "Always answering 'no' errs in about 0.25 of Adult",
-    0.25,
-    where="Section 7",
-    kind="figure",
-    seeds=(0,),
-    random=False,
-    expect=within(0.005, because="the paper says 'about 0.25'"),
-)
+@census.claim("Always answering 'no' errs in about 0.25 of Adult")
+@stated(0.25, "Section 7", kind="figure", seeds=(0,), random=False)
+@within(0.005, because="the paper says 'about 0.25'")
 def adult_constant(run: Run) -> float:
     return float((adult_records()[1] > 0).mean())
 
 
 # --- Table 2 and Section 7.3: a stand-in for KDDCup99 -------------------------------------------
-
 STAND_IN = (
     "simulated connections for KDDCup99: 119 features, 20 % attacks of three kinds, about as "
     "separable without privacy as in Table 2"
@@ -341,21 +317,17 @@ def connection_split(seed: int, n: int) -> Split:
 PAPER.not_measurable(
     "kdd-table",
     "KDDCup99 cannot be had here; see the stand-in claims",
-    says="Huber SVM on KDDCup99 errs in 0.0064 with objective, 0.0092 with output perturbation",
-    where="Table 2",
-    published=0.0064,
-    kind="figure",
+    "Huber SVM on KDDCup99 errs in 0.0064 with objective, 0.0092 with output perturbation",
+    stated(0.0064, "Table 2"),
 )
 network = PAPER.section(seeds=SEEDS, kind="ordering", stand_in=STAND_IN, expect=better)
 
 
 @network.claim(
     "On network connections too, objective perturbation errs less than output perturbation, each "
-    "at its best penalty (logistic, ε = 0.1)",
-    0.0191,
-    where="Table 2: 0.0304 against 0.0113",
-    full_seeds=tuple(range(6)),
+    "at its best penalty (logistic, ε = 0.1)"
 )
+@stated(0.0191, "Table 2: 0.0304 against 0.0113", full_seeds=tuple(range(6)))
 def connections_objective_wins(run: Run) -> float:
     if not run.full:
         run.note("7,000 rows with ε = 1 for 70,000 with ε = 0.1")
@@ -373,14 +345,10 @@ def connections_objective_wins(run: Run) -> float:
 
 def tuned_error(split: Split, method: str, epsilon: float, seed: int) -> float:
     """Return the test error after private tuning among the five penalties of Section 7.3."""
-    selector = linear.PrivateModelSelector(
-        linear.PrivateLogisticRegression(method=method),
-        epsilon,
-        seed,
-        param_grid={"alpha": [10.0**e for e in (-3.5, -3, -2.5, -2, -1.5)]},
-    )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", linear.ReproducibleNoiseWarning)
+    penalties = {"alpha": [10.0**e for e in (-3.5, -3, -2.5, -2, -1.5)]}
+    model = linear.PrivateLogisticRegression(method=method)
+    selector = linear.PrivateModelSelector(model, epsilon, seed, param_grid=penalties)
+    with warnings.catch_warnings(action="ignore", category=linear.ReproducibleNoiseWarning):
         selector.fit(split.X, split.y)
     return float(1 - selector.score(split.X_test, split.y_test))
 
@@ -398,11 +366,9 @@ def learning_curve(seed: int, full: bool, method: str, part: int) -> float:
 @network.claim(
     "Tuned privately, output perturbation errs less with 120,000 records a candidate than with "
     "60,000 (ε = 0.05)",
-    "falls",
-    where="Figures 4 and 5, Section 7.3",
-    method="PrivateModelSelector",
     full_seeds=tuple(range(12)),
 )
+@stated("falls", "Figures 4 and 5, Section 7.3", method="PrivateModelSelector")
 def error_falls_with_records(run: Run) -> float:
     if not run.full:
         run.note("a tenth of the records with ten times ε")
@@ -410,13 +376,9 @@ def error_falls_with_records(run: Run) -> float:
     return curve[0] - curve[1]
 
 
-@network.claim(
-    "Tuned privately, objective perturbation errs less than output perturbation",
-    "in all cases",
-    where="Figures 4 and 5, Section 7.3",
-    method="PrivateModelSelector",
-    full_seeds=tuple(range(12)),
-)
+@network.claim("Tuned privately, objective perturbation errs less than output perturbation")
+@stated("in all cases", "Figures 4 and 5, Section 7.3")
+@measured(method="PrivateModelSelector", full_seeds=tuple(range(12)))
 def objective_wins_after_tuning(run: Run) -> float:
     if not run.full:
         run.note("a tenth of the records with ten times ε")
@@ -425,16 +387,10 @@ def objective_wins_after_tuning(run: Run) -> float:
 
 
 # --- theorems -----------------------------------------------------------------------------------
-
-
 exact = at_most(1.0, because="exact densities: the largest log-quotient, in units of ε")
 theory = PAPER.section(kind="theorem", unit="ε", method="privacy_audit", expect=exact)
-lemmas = PAPER.section(
-    kind="theorem",
-    seeds=SEEDS,
-    unit="of the bound",
-    expect=at_most(1.0, because="the 90 % quantile of 100 draws against the bound for δ = 0.1"),
-)
+quantile = at_most(1.0, because="the 90 % quantile of 100 draws against the bound for δ = 0.1")
+lemmas = PAPER.section(kind="theorem", seeds=SEEDS, unit="of the bound", expect=quantile)
 
 
 def opposite_records(n: int) -> tuple[Any, Any]:
@@ -446,7 +402,7 @@ def opposite_records(n: int) -> tuple[Any, Any]:
     return (one * sign[:, None], sign), (neighbour * sign[:, None], sign)
 
 
-@theory.claim("Algorithm 2 is ε-differentially private", 1.0, where="Theorem 9 and Corollary 13")
+@theory.claim("Algorithm 2 is ε-differentially private", 1.0, "Theorem 9 and Corollary 13")
 def objective_perturbation_is_private(run: Run) -> float:
     largest, count = 0.0, 0
     settings = [(0.1, 100, 1e-4), (1.0, 1000, 1e-2), (4.0, 28_801, 1e-4)]
@@ -463,13 +419,11 @@ def objective_perturbation_is_private(run: Run) -> float:
 
 
 @theory.claim(
-    "The algorithm requires a slack of log(1 + 2c/(nΛ) + c²/(nΛ)²) in the privacy parameter",
-    1.0,
-    where="Section 3.2, where the proof needs it; that nothing less will do is not said",
-    kind="own",
-    random=False,
-    expect=at_least(0.999, because="a slack that is needed is used up by some neighbours"),
+    "The algorithm requires a slack of log(1 + 2c/(nΛ) + c²/(nΛ)²) in the privacy parameter"
 )
+@stated(1.0, "Section 3.2, where the proof needs it; that nothing less will do is not said")
+@measured(kind="own", random=False)
+@at_least(0.999, because="a slack that is needed is used up by some neighbours")
 def slack_is_needed(run: Run) -> float:
     run.note(
         "the two Jacobians are rank-one updates of one matrix, so that 1 + c/(nΛ) is enough; with "
@@ -484,13 +438,9 @@ def slack_is_needed(run: Run) -> float:
     return losses["paper"]
 
 
-@lemmas.claim(
-    "Replacing one record moves the minimiser by at most 2/(nΛ)",
-    1.0,
-    where="Corollary 8",
-    seeds=(0,),
-    expect=at_most(1.0 + 1e-9, because="a theorem; rounding"),
-)
+@lemmas.claim("Replacing one record moves the minimiser by at most 2/(nΛ)")
+@stated(1.0, "Corollary 8", seeds=(0,))
+@at_most(1.0 + 1e-9, because="a theorem; rounding")
 def sensitivity(run: Run) -> float:
     rng = np.random.default_rng(run.seed)
     none = linear.calibrate_perturbation("output", n_samples=1, alpha=1.0, epsilon=np.inf)
@@ -520,8 +470,7 @@ def excess_quantile(run: Run, method: str) -> float:
         margin = split.y * (split.X @ f)
         return float(np.logaddexp(0, -margin).mean() + alpha / 2 * f @ f)
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", linear.ReproducibleNoiseWarning)
+    with warnings.catch_warnings(action="ignore", category=linear.ReproducibleNoiseWarning):
         best = linear.private_minimisers(split.X, split.y, "logistic", alpha, none)[0]
         models = linear.private_minimisers(
             split.X, split.y, "logistic", alpha, noise, n_draws=100, random_state=run.seed
@@ -531,31 +480,23 @@ def excess_quantile(run: Run, method: str) -> float:
     return float(np.quantile(excess, 1 - delta) / bound)
 
 
-@lemmas.claim(
-    "Output perturbation: J exceeds its minimum by at most 2d²(c + Λ)log²(d/δ)/(Λnε)²",
-    1.0,
-    where="Lemma 16",
-)
+@lemmas.claim("Output perturbation: J exceeds its minimum by at most 2d²(c + Λ)log²(d/δ)/(Λnε)²")
+@stated(1.0, "Lemma 16")
 def output_excess(run: Run) -> float:
     return excess_quantile(run, "output")
 
 
-@lemmas.claim(
-    "Objective perturbation: J exceeds its minimum by at most 4d²log²(d/δ)/(Λn²ε'²)",
-    1.0,
-    where="Lemma 19",
-)
+@lemmas.claim("Objective perturbation: J exceeds its minimum by at most 4d²log²(d/δ)/(Λn²ε'²)")
+@stated(1.0, "Lemma 19")
 def objective_excess(run: Run) -> float:
     return excess_quantile(run, "objective")
 
 
 @theory.claim(
     "Algorithm 3 with v = √(2/D) cos(ω·x + ψ) and the noise of Algorithm 2 for records of norm 1 "
-    "is ε-differentially private",
-    1.0,
-    where="Algorithm 3 and Theorem 22",
-    method="PrivateKernelClassifier",
+    "is ε-differentially private"
 )
+@stated(1.0, "Algorithm 3 and Theorem 22", method="PrivateKernelClassifier")
 def kernels_as_printed(run: Run) -> float:
     """Audit the printed algorithm with D = 1, where records in the unit ball reach v = ±√2."""
     weights, offset = linear.random_fourier_map("rbf", 100.0, 1, 1, random_state=run.seed)
@@ -587,14 +528,9 @@ def kernels_as_printed(run: Run) -> float:
     return losses[0] / epsilon
 
 
-@theory.claim(
-    "Choosing with probability ∝ exp(-εz/2) is ε-differentially private",
-    "holds",
-    where="Theorem 26, Eq. (30)",
-    method="PrivateModelSelector",
-    unit="",
-    expect=holds(because="every neighbour of every validation set of 4 records and 3 models"),
-)
+@theory.claim("Choosing with probability ∝ exp(-εz/2) is ε-differentially private")
+@stated("holds", "Theorem 26, Eq. (30)", unit="", method="PrivateModelSelector")
+@holds(because="every neighbour of every validation set of 4 records and 3 models")
 def selection_is_private(run: Run) -> float:
     import itertools
 
@@ -610,14 +546,9 @@ def selection_is_private(run: Run) -> float:
     return float(largest <= epsilon)
 
 
-@theory.claim(
-    "The model chosen makes at most 2 log(m/δ)/ε mistakes more than the best",
-    "with probability 1 - δ",
-    where="Theorem 27",
-    method="PrivateModelSelector",
-    unit="",
-    expect=holds(because="exact probabilities for 500 random lists of mistakes"),
-)
+@theory.claim("The model chosen makes at most 2 log(m/δ)/ε mistakes more than the best")
+@stated("with probability 1 - δ", "Theorem 27", unit="", method="PrivateModelSelector")
+@holds(because="exact probabilities for 500 random lists of mistakes")
 def selection_is_good(run: Run) -> float:
     rng = np.random.default_rng(run.seed)
     for _ in range(500):
@@ -627,9 +558,6 @@ def selection_is_good(run: Run) -> float:
         if linear.selection_probabilities(z, epsilon)[far].sum() > delta:
             return 0.0
     return 1.0
-
-
-# --- figures ------------------------------------------------------------------------------------
 
 
 def study() -> tuple[Split, str]:
@@ -703,14 +631,11 @@ def error_by_size() -> Any:
 )
 def privacy_loss() -> Any:
     coef = np.linspace(-1, 3, 1201)
-    curves = {
-        f"{loss}, slack='{slack}'": linear.log_density_ratio(
-            linear.PrivateLinearClassifier(1.0, loss=loss, alpha=0.2, slack=slack),
-            *opposite_records(40),
-            coef[:, None],
-        )
-        for loss, slack in (("huber", "paper"), ("huber", "tight"), ("logistic", "paper"))
-    }
+    curves = {}
+    for loss, slack in (("huber", "paper"), ("huber", "tight"), ("logistic", "paper")):
+        model = linear.PrivateLinearClassifier(1.0, loss=loss, alpha=0.2, slack=slack)
+        ratio = linear.log_density_ratio(model, *opposite_records(40), coef[:, None])
+        curves[f"{loss}, slack='{slack}'"] = ratio
     return plot.plot_privacy_loss(coef, curves, 1.0).figure
 
 

@@ -5,16 +5,18 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 
 from octavo import plot, rl
 from octavo.catalogue import Method, Paper
-from octavo.claims import NotMeasurable, Run, at_least, at_most, holds, within
+from octavo.claims import NotMeasurable, Run, at_least, at_most, holds, measured, stated, within
 
 LSTD, TDC, BRM, GPTD = "LSTD", "TDC", "BRM", "GPTD"
+
+rl_evaluator = partial(Method, room="rl", family="evaluators")
 
 PAPER = Paper(
     key="td-policy-evaluation",
@@ -28,19 +30,11 @@ PAPER = Paper(
         "least-squares-need-fewer-data",
     ),
     tables={
-        "Table 5": "boyan-fixpoint-of-mstde boyan-fixpoint-of-msbe boyan-fixpoint-of-mspbe "
-        "mspbe-is-less-biased",
-        "Table 6": "tdc-is-the-best-gradient-method-3 tdc-is-the-best-gradient-method-4 "
-        "tdc-is-the-best-gradient-method-7 tdc-is-the-best-gradient-method-8 "
-        "tdc-is-the-best-gradient-method-12 td-diverges-on-the-star tdc-survives-the-star "
-        "gtd-is-slower",
-        "Table 7": "lstd-is-best-or-tied-1 lstd-is-best-or-tied-3 lstd-is-best-or-tied-7 "
-        "lstd-is-best-or-tied-9 lstd-is-best-or-tied-11 boyan-error-of-lstd "
-        "lspe-fails-on-the-swing-up brm-wins-off-policy least-squares-need-fewer-data",
-        "Table 8": "transition-weighting-of-lstd-4 transition-weighting-of-lstd-6 "
-        "transition-weighting-of-lstd-8 transition-weighting-of-lstd-10 "
-        "transition-weighting-of-lstd-12 transition-weighting-of-lspe-4 "
-        "transition-weighting-of-lspe-6",
+        "Table 5": "boyan-fixpoint-of-* mspbe-is-less-biased",
+        "Table 6": "tdc-* td-diverges-on-the-star gtd-is-slower",
+        "Table 7": "lstd-is-best-or-tied-* boyan-error-of-lstd lspe-fails-on-the-swing-up "
+        "brm-wins-off-policy least-squares-need-fewer-data",
+        "Table 8": "transition-weighting-of-*",
         "Figure 17": "double-samples-slow-brm double-samples-slow-rg",
         "Figures 18 and 19": "traces-reduce-the-bias traces-add-variance",
         "Figure 20": "traces-beat-double-samples",
@@ -52,13 +46,11 @@ PAPER = Paper(
         "tdc-is-the-best-gradient-method-3": (
             "TDC is ahead, by a third of the published gain: the best other method comes nearer "
             "here."
-        ),
+        )
     },
     methods=(
-        Method(
+        rl_evaluator(
             name=LSTD,
-            room="rl",
-            family="evaluators",
             modules=(
                 "evaluators",
                 "processes.traces",
@@ -78,10 +70,8 @@ PAPER = Paper(
             peers=("numpy",),
             plots=("plot_evaluation_curves", "plot_parameter_map", "plot_trace_weights"),
         ),
-        Method(
+        rl_evaluator(
             name=TDC,
-            room="rl",
-            family="evaluators",
             modules=("evaluators.gradient_td", "evaluators.step_sizes"),
             task="estimate the value of a policy from a stream, with very many features",
             summary="Linear value functions by stochastic gradients: TD(λ), GTD, GTD2(λ), TDC(λ).",
@@ -92,10 +82,8 @@ PAPER = Paper(
             peers=("numpy",),
             plots=("plot_objective_paths", "plot_evaluation_curves"),
         ),
-        Method(
+        rl_evaluator(
             name=BRM,
-            room="rl",
-            family="evaluators",
             modules=("evaluators.bellman_residual",),
             task="fit a value function that obeys the Bellman equation as nearly as it can",
             summary="Linear value functions of least Bellman residual, with single or double "
@@ -108,10 +96,8 @@ PAPER = Paper(
             peers=("numpy",),
             plots=("plot_evaluation_curves",),
         ),
-        Method(
+        rl_evaluator(
             name=GPTD,
-            room="rl",
-            family="evaluators",
             modules=("evaluators.gaussian_td",),
             task="estimate the value of a policy with error bars",
             summary="Posterior means and covariances of linear value functions, fixed or drifting.",
@@ -129,30 +115,15 @@ SEEDS = (0, 1, 2, 3, 4)
 TIED = "best or tied: 10 % for the spread of single trials, where published ties differ by 1 %"
 SMALLER = "quick form: a tenth to a half of the transitions, a smaller random MDP, thinner grids"
 POINTS = 20  # errors along a learning curve
-
-TASKS: tuple[str, ...] = (
-    "Boyan chain",
-    "Baird star",
-    "random MDP, on-policy",
-    "random MDP, off-policy",
-)
-TASKS += tuple(
-    f"{task}, {way}-policy"
-    for task in (
-        "cart-pole, imperfect features",
-        "cart-pole, perfect features",
-        "swing-up",
-        "20-link pendulum",
-    )
-    for way in ("on", "off")
-)
-NAMES = dict(enumerate(TASKS, 1))
+SYSTEMS = ["random MDP", "cart-pole, imperfect features", "cart-pole, perfect features"]
+SYSTEMS += ["swing-up", "20-link pendulum"]
+TASKS = [f"{system}, {way}-policy" for system in SYSTEMS for way in ("on", "off")]
+NAMES = dict(enumerate(("Boyan chain", "Baird star", *TASKS), 1))
 # The continuous systems are not those of the survey: the errors of exact minimisers tell.
 CART = "a cart-pole of other constants: the MSPBE's minimiser errs by 1.9, not 2.6"
 SWING = "another policy swings up; the survey's is not published"
 LINKS = "a pendulum of other constants: the MSPBE's minimiser errs by 0.08, not 4.27"
-OTHER_SYSTEM = dict.fromkeys((5, 6, 7, 8), CART) | dict.fromkeys((9, 10), SWING)
-OTHER_SYSTEM |= dict.fromkeys((11, 12), LINKS)
+OTHER_SYSTEM = dict.fromkeys("5678", CART) | {"9": SWING, "10": SWING, "11": LINKS, "12": LINKS}
 STEPS = {1: 2300, 2: 1000, 3: 8000, 4: 8000, 5: 15_000, 6: 15_000, 7: 15_000, 8: 15_000}
 STEPS |= {9: 20_000, 10: 20_000, 11: 50_000, 12: 50_000}
 QUICK_STEPS = {3: 1500, 4: 1500, 5: 4000, 6: 4000, 7: 4000, 8: 4000, 11: 5000, 12: 5000}
@@ -190,32 +161,26 @@ def steps(number: int, full: bool) -> int:
     return STEPS[number] if full else QUICK_STEPS.get(number, STEPS[number])
 
 
+# Both within Table 3 of the survey: a quick grid and a full one.
+COARSE = [0.001, 0.005, 0.02, 0.1, 0.3]
+FINE = [2e-4, 5e-4, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5]
+RIDGES = ({"eps": [1e3, 10.0, 0.1]}, {"eps": [1e5, 1e3, 1e2, 10.0, 1.0, 0.1, 0.01]})
+DECAYS = [1.0, 10.0, 100.0, 1000.0]
 GRIDS: dict[str, tuple[dict[str, list[Any]], dict[str, list[Any]]]] = {
-    # method: (quick grid, full grid), both within Table 3 of the survey
-    "LSTD": ({"eps": [1e3, 10.0, 0.1]}, {"eps": [1e5, 1e3, 1e2, 10.0, 1.0, 0.1, 0.01]}),
+    "LSTD": RIDGES,
     "LSPE": (
         {"eps": [1e3, 0.1], "learning_rate": [0.01, 0.1, 1.0]},
         {"eps": [1e3, 1.0, 0.01], "learning_rate": [0.001, 0.01, 0.1, 0.5, 1.0]},
     ),
     "FPKF": (
-        {"learning_rate": [0.3, 1.0], "learning_rate_decay": [10.0, 1000.0]},
-        {
-            "learning_rate": [0.1, 0.3, 1.0],
-            "learning_rate_decay": [1.0, 10.0, 100.0, 1000.0],
-            "eps": [1e3, 1.0],
-        },
+        {"learning_rate": [0.3, 1.0], "learning_rate_decay": DECAYS[1::2]},
+        {"learning_rate": [0.1, 0.3, 1.0], "learning_rate_decay": DECAYS, "eps": [1e3, 1.0]},
     ),
-    "BRM": ({"eps": [1e3, 10.0, 0.1]}, {"eps": [1e5, 1e3, 1e2, 10.0, 1.0, 0.1, 0.01]}),
-    "TD": (
-        {"learning_rate": [0.001, 0.005, 0.02, 0.1, 0.3]},
-        {"learning_rate": [2e-4, 5e-4, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5]},
-    ),
+    "BRM": RIDGES,
+    "TD": ({"learning_rate": COARSE}, {"learning_rate": FINE}),
     "TDC": (
-        {"learning_rate": [0.001, 0.005, 0.02, 0.1, 0.3], "mu": [1e-4, 0.05, 1.0, 8.0]},
-        {
-            "learning_rate": [2e-4, 5e-4, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5],
-            "mu": [1e-4, 1e-2, 0.1, 1.0, 4.0, 16.0],
-        },
+        {"learning_rate": COARSE, "mu": [1e-4, 0.05, 1.0, 8.0]},
+        {"learning_rate": FINE, "mu": [1e-4, 1e-2, 0.1, 1.0, 4.0, 16.0]},
     ),
 }
 KIN = {"LSTD-TO": "LSTD", "LSPE-TO": "LSPE", "BRM-DS": "BRM", "RG": "TD", "RG-DS": "TD"}
@@ -301,42 +266,36 @@ def final(run: Run, number: int, *methods: str) -> dict[str, float]:
     return averages(run, number, *methods, objective="mse", final=True)
 
 
-orders = PAPER.section(
-    seeds=SEEDS,
-    kind="ordering",
-    method=LSTD,
-    unit="times",
-    expect=at_least(1.0, because="on the claimed side at all; the size stands beside"),
-)
+larger = at_least(1.0, because="on the claimed side at all; the size stands beside")
+orders = PAPER.section(seeds=SEEDS, kind="ordering", method=LSTD, unit="times", expect=larger)
 
 
 # --- Table 8: standard against transition weighting -----------------------------------------------
-
 TABLE_8 = {  # Σ√MSPBE with standard and with transition weights
-    "lstd-4": (1727.10, 15.50),
-    "lstd-6": (223.64, 6.79),
-    "lstd-8": (49.27, 3.52),
-    "lstd-10": (493.18, 20.58),
-    "lstd-12": (0.43, 0.32),
-    "lspe-4": (110.16, 21.30),
-    "lspe-6": (22.08, 6.88),
+    ("lstd", 4): (1727.10, 15.50),
+    ("lstd", 6): (223.64, 6.79),
+    ("lstd", 8): (49.27, 3.52),
+    ("lstd", 10): (493.18, 20.58),
+    ("lstd", 12): (0.43, 0.32),
+    ("lspe", 4): (110.16, 21.30),
+    ("lspe", 6): (22.08, 6.88),
 }
 
 
 @orders.rows(
     {
-        row: {
+        f"{method}-{number}": {
             "published": round(math.log10(standard / transition), 2),
-            "where": f"Table 8, task {row.split('-')[1]}",
-            "stand_in": OTHER_SYSTEM.get(int(row.split("-")[1]), ""),
-            "says": f"{NAMES[int(row.split('-')[1])]}: {row.split('-')[0].upper()} with standard "
-            f"weights has a Σ√MSPBE of {standard:g}, with transition weights {transition:g}",
+            "where": f"Table 8, task {number}",
+            "stand_in": OTHER_SYSTEM.get(f"{number}", ""),
+            "says": f"{NAMES[number]}: {method.upper()} with standard weights has a Σ√MSPBE of "
+            f"{standard:g}, with transition weights {transition:g}",
         }
-        for row, (standard, transition) in TABLE_8.items()
+        for (method, number), (standard, transition) in TABLE_8.items()
     },
     unit="powers of ten",
-    expect=at_least(0.0, because="a smaller average error; the size stands beside"),
 )
+@at_least(0.0, because="a smaller average error; the size stands beside")
 def transition_weighting_of(run: Run, row: str) -> float:
     method, number = row.upper().split("-")
     if row == "lspe-4" and not run.full:
@@ -348,19 +307,13 @@ def transition_weighting_of(run: Run, row: str) -> float:
 # --- Table 7: final errors ------------------------------------------------------------------------
 
 
-@orders.rows(
-    {
-        f"{number}": {
-            "published": published,
-            "where": f"Table 7, task {number}",
-            "stand_in": OTHER_SYSTEM.get(number, ""),
-            "says": f"{NAMES[number]}: the final error of LSTD is the smallest, or tied",
-        }
-        for number, published in {1: 1.0, 3: 0.75, 7: 1.0, 9: 1.01, 11: 1.0}.items()
-    },
+@orders.table(
+    {f"{n}": f"{NAMES[n]}: the final error of LSTD is the smallest, or tied" for n in NAMES},
     unit="of the best other",
-    expect=at_most(1.1, because=TIED),
+    stand_in=OTHER_SYSTEM,
 )
+@stated({"1": 1.0, "3": 0.75, "7": 1.0, "9": 1.01, "11": 1.0}, "Table 7, task {row}")
+@at_most(1.1, because=TIED)
 def lstd_is_best_or_tied(run: Run, row: str) -> float:
     found = final(run, int(row), "LSTD-TO", *OTHERS)
     ours = found.pop("LSTD-TO")
@@ -369,14 +322,9 @@ def lstd_is_best_or_tied(run: Run, row: str) -> float:
     return ours / found[best]
 
 
-@orders.claim(
-    "Boyan chain: LSTD ends with a root mean squared error of 0.10",
-    0.10,
-    where="Table 7, task 1",
-    kind="figure",
-    unit="",
-    expect=within(0.05, because="two decimals, and trials of a hundred episodes spread"),
-)
+@orders.claim("Boyan chain: LSTD ends with a root mean squared error of 0.10")
+@stated(0.10, "Table 7, task 1", unit="", kind="figure")
+@within(0.05, because="two decimals, and trials of a hundred episodes spread")
 def boyan_error_of_lstd(run: Run) -> float:
     return final(run, 1, "LSTD-TO")["LSTD-TO"]
 
@@ -384,21 +332,18 @@ def boyan_error_of_lstd(run: Run) -> float:
 @orders.rows(
     {
         "lspe-fails-on-the-swing-up": {
-            "name": "lspe-fails-on-the-swing-up",
             "says": "Swing-up, off-policy: LSPE ends with more than twice the error of LSTD",
             "where": "Table 7, task 10: 4.68 against 2.17",
             "published": 2.16,
             "stand_in": SWING,
         },
         "least-squares-need-fewer-data": {
-            "name": "least-squares-need-fewer-data",
             "says": "Random MDP: LSTD ends with a far smaller error than TDC on the same data "
             "(Message 9)",
             "where": "Table 7, task 3: 0.09 against 0.75",
             "published": 8.33,
         },
         "double-samples-add-variance": {
-            "name": "double-samples-add-variance",
             "says": "Random MDP: double samples raise the error of BRM by their variance (Message "
             "2)",
             "where": "Table 7, task 3: 1.44 against 0.12",
@@ -406,20 +351,19 @@ def boyan_error_of_lstd(run: Run) -> float:
             "method": BRM,
         },
         "double-samples-remove-bias": {
-            "name": "double-samples-remove-bias",
             "says": "Boyan chain: double samples remove the bias of BRM",
             "where": "Table 7, task 1: 2.32 against 0.26",
             "published": 8.92,
             "method": BRM,
         },
         "brm-wins-off-policy": {
-            "name": "brm-wins-off-policy",
             "says": "Random MDP, off-policy: BRM ends with a smaller error than LSTD",
             "where": "Table 7, task 4: 0.10 against 0.13",
             "published": 1.3,
             "method": BRM,
         },
-    }
+    },
+    prefix="",
 )
 def table_7(run: Run, row: str) -> float:
     number, worse, better = {
@@ -435,8 +379,8 @@ def table_7(run: Run, row: str) -> float:
 
 @orders.rows(
     {
-        "brm": {"says": "double samples slow BRM down", "published": "slower, and more than RG"},
-        "rg": {"says": "double samples slow the residual gradient down", "published": "slower"},
+        "brm": ("double samples slow BRM down", "slower, and more than RG"),
+        "rg": ("double samples slow the residual gradient down", "slower"),
     },
     where="Figure 17 and Message 2: the random MDP, off-policy",
     method=BRM,
@@ -447,32 +391,23 @@ def double_samples_slow(run: Run, row: str) -> float:
     return found[f"{name}-DS"] / found[name]
 
 
-@orders.claim(
-    "Traces reduce the bias of BRM more than double samples do",
-    "more",
-    where="Figure 20: cart-pole, imperfect features",
-    stand_in=CART,
-    method=BRM,
-)
+@orders.claim("Traces reduce the bias of BRM more than double samples do")
+@stated("more", "Figure 20: cart-pole, imperfect features", method=BRM, stand_in=CART)
 def traces_beat_double_samples(run: Run) -> float:
     log, exact = log_of(5, run.seed, run.full), objectives(5, run.full)
     gamma = problem(5, run.full).gamma
-    errors = {
-        lam: math.sqrt(exact.mse(rl.BRM(gamma, lam).fit(log).coef_)) for lam in (0.2, 0.4, 0.6, 0.8)
-    }
+    traced = (rl.BRM(gamma, lam).fit(log) for lam in (0.2, 0.4, 0.6, 0.8))
+    errors = [math.sqrt(exact.mse(model.coef_)) for model in traced]
     double = math.sqrt(exact.mse(rl.BRM(gamma, double_sample=True).fit(log).coef_))
     run.note(f"best of λ = 0.2, 0.4, 0.6, 0.8; LSTD {error_of_traces(run, 5, 0.0):.3g}")
-    return double / min(errors.values())
+    return double / min(errors)
 
 
 @orders.claim(
     "A 30-link pendulum with its 1,831 perfect features: in the processor time that LSTD takes for "
-    "7,000 transitions, TDC does not come as near, however often it sweeps them",
-    "LSTD is faster",
-    where="Figure 27b and Message 9",
-    kind="speed",
-    stand_in=LINKS,
+    "7,000 transitions, TDC does not come as near, however often it sweeps them"
 )
+@stated("LSTD is faster", "Figure 27b and Message 9", kind="speed", stand_in=LINKS)
 def least_squares_win_on_the_clock(run: Run) -> float:
     links = 30 if run.full else 10
     system = rl.make_n_link_pendulum(links).system
@@ -511,25 +446,17 @@ def error_of_traces(run: Run, number: int, lam: float) -> float:
     return math.sqrt(task.objectives().mse(model.coef_))
 
 
-@orders.claim(
-    "Imperfect features: LSTD(λ) with traces has a smaller error than LSTD(0)",
-    "smaller",
-    where="Figure 18a and Message 3",
-    stand_in=CART,
-    expect=at_most(1.0, because="on the claimed side at all"),
-)
+@orders.claim("Imperfect features: LSTD(λ) with traces has a smaller error than LSTD(0)")
+@stated("smaller", "Figure 18a and Message 3", stand_in=CART)
+@at_most(1.0, because="on the claimed side at all")
 def traces_reduce_the_bias(run: Run) -> float:
     best = min(error_of_traces(run, 5, lam) for lam in (0.3, 0.6, 0.9))
     run.note("best of λ = 0.3, 0.6, 0.9 against λ = 0, ratio of root mean squared errors")
     return best / error_of_traces(run, 5, 0.0)
 
 
-@orders.claim(
-    "Large stochasticity: traces are of no use to LSTD",
-    "no gain",
-    where="Figure 18c: the random MDP",
-    full_seeds=tuple(range(20)),
-)
+@orders.claim("Large stochasticity: traces are of no use to LSTD")
+@stated("no gain", "Figure 18c: the random MDP", full_seeds=tuple(range(20)))
 def traces_add_variance(run: Run) -> float:
     run.note("λ = 0.9 against λ = 0, ratio of root mean squared errors")
     return error_of_traces(run, 3, 0.9) / error_of_traces(run, 3, 0.0)
@@ -538,83 +465,61 @@ def traces_add_variance(run: Run) -> float:
 # --- Table 6: gradient methods --------------------------------------------------------------------
 
 
-@orders.rows(
+SAVED = {"3": 0.17, "4": 0.18, "7": 0.11, "8": 0.16, "12": 0.13}
+HALF = "half of the published gain; a tie holds by construction, TDC can be TD"
+
+
+@orders.table(
     {
-        f"{number}": {
-            "published": saved,
-            "where": f"Table 6, task {number}",
-            "stand_in": OTHER_SYSTEM.get(number, ""),
-            "says": f"{NAMES[number]}: the Σ√MSPBE of TDC is smaller than that of TD, GTD and GTD2",
-            "expect": at_least(
-                round(saved / 2, 3),
-                because="half of the published gain; a tie holds by construction, TDC can be TD",
-            ),
-        }
-        for number, saved in {3: 0.17, 4: 0.18, 7: 0.11, 8: 0.16, 12: 0.13}.items()
+        f"{n}": f"{NAMES[n]}: the Σ√MSPBE of TDC is smaller than that of TD, GTD and GTD2"
+        for n in NAMES
     },
     unit="of the best other's error, saved",
     method=TDC,
+    stand_in=OTHER_SYSTEM,
+    expect={n: at_least(round(saved / 2, 3), because=HALF) for n, saved in SAVED.items()},
 )
+@stated(SAVED, "Table 6, task {row}")
 def tdc_is_the_best_gradient_method(run: Run, row: str) -> float:
     found = averages(run, int(row), "GTD", "GTD2", "TD", "TDC")
     return 1 - found.pop("TDC") / min(found.values())
 
 
-@orders.claim(
-    "Baird's star: TD diverges whatever its step size",
-    10.0,
-    where="Table 6, task 2: above 10¹⁰, and Figure 23d",
-    kind="figure",
-    unit="powers of ten",
-    expect=at_least(10.0, because="the figure published, reached however small the step"),
-    method=TDC,
-)
+@orders.claim("Baird's star: TD diverges whatever its step size", method=TDC)
+@stated(10.0, "Table 6, task 2: above 10¹⁰, and Figure 23d", unit="powers of ten", kind="figure")
+@at_least(10.0, because="the figure published, reached however small the step")
 def td_diverges_on_the_star(run: Run) -> float:
     star = problem(2, run.full)
     log = star.sample(500_000, random_state=run.seed)
     error = star.objectives().mspbe
     smallest = math.inf
     for alpha in GRIDS["TD"][1]["learning_rate"]:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"):
             model = rl.TD(star.gamma, learning_rate=alpha, theta0=star.theta0).fit(log)
         smallest = min(smallest, math.sqrt(error(model.coef_)))
     run.note("smallest √MSPBE over eleven step sizes after 500,000 transitions (the paper: 1,000)")
     return math.log10(smallest)
 
 
-@orders.claim(
-    "Baird's star: TDC does not diverge",
-    "converges",
-    where="Table 6, task 2",
-    unit="powers of ten",
-    expect=at_most(0.0, because="the error at the start, which a convergent method keeps below"),
-    method=TDC,
-)
+@orders.claim("Baird's star: TDC does not diverge")
+@stated("converges", "Table 6, task 2", unit="powers of ten", method=TDC)
+@at_most(0.0, because="the error at the start, which a convergent method keeps below")
 def tdc_survives_the_star(run: Run) -> float:
     star = problem(2, run.full)
     error = star.objectives().mspbe
     return math.log10(curve("TDC", 2, run.seed, run.full)[1][-1] / math.sqrt(error(star.theta0)))
 
 
-@orders.claim(
-    "Random MDP: GTD minimises the MSPBE more slowly than TDC",
-    1.53,
-    where="Table 6, task 3: 39.58 against 25.90",
-    method=TDC,
-)
+@orders.claim("Random MDP: GTD minimises the MSPBE more slowly than TDC")
+@stated(1.53, "Table 6, task 3: 39.58 against 25.90", method=TDC)
 def gtd_is_slower(run: Run) -> float:
     found = averages(run, 3, "GTD", "TDC")
     return found["GTD"] / found["TDC"]
 
 
-@orders.claim(
-    "Without normalised features gradient methods fail: TDC ends with a larger error",
-    "larger",
-    where="Figure 22 and Message 4: cart-pole, imperfect features",
-    stand_in=CART,
-    method=TDC,
-)
+@orders.claim("Without normalised features gradient methods fail: TDC ends with a larger error")
+@stated("larger", "Figure 22 and Message 4: cart-pole, imperfect features")
+@measured(method=TDC, stand_in=CART)
 def normalisation_matters_to_gradients(run: Run) -> float:
     raw = rl.make_cart_pole("imperfect", normalize=False)
     grid = GRIDS["TDC"][1 if run.full else 0]
@@ -631,12 +536,13 @@ def normalisation_matters_to_gradients(run: Run) -> float:
 # --- Table 5 and the residual methods -------------------------------------------------------------
 
 
-@PAPER.section(
+@PAPER.table(
+    "Boyan chain: the minimiser of the {row} has an error of {published}",
     where="Table 5, task 1 (root mean squared, though captioned mean squared)",
-    says="Boyan chain: the minimiser of the {row} has an error of {published}",
-    expect=within(0.02, because="two decimals of a minimiser that was found by finite runs"),
     method=BRM,
-).rows({"MSTDE": 1.93, "MSBE": 0.06, "MSPBE": 0.10})
+)
+@stated({"MSTDE": 1.93, "MSBE": 0.06, "MSPBE": 0.10})
+@within(0.02, because="two decimals of a minimiser that was found by finite runs")
 def boyan_fixpoint_of(run: Run, row: str) -> float:
     exact = objectives(1, run.full)
     return math.sqrt(exact.mse(exact.minimiser(row.lower())))
@@ -644,13 +550,10 @@ def boyan_fixpoint_of(run: Run, row: str) -> float:
 
 @PAPER.section(seeds=(0,), stand_in=f"{CART}; {LINKS}").claim(
     "The fixed point of the MSPBE has a lower error than that of the MSBE in the continuous tasks "
-    "with imperfect features",
-    "holds",
-    where="Table 5, tasks 5, 6, 11 and 12",
-    kind="ordering",
-    expect=holds(because="a comparison of exact minimisers"),
-    method=BRM,
+    "with imperfect features"
 )
+@stated("holds", "Table 5, tasks 5, 6, 11 and 12", kind="ordering", method=BRM)
+@holds(because="a comparison of exact minimisers")
 def mspbe_is_less_biased(run: Run) -> float:
     better = []
     for number in (5, 6, 11, 12):
@@ -662,8 +565,6 @@ def mspbe_is_less_biased(run: Run) -> float:
 
 
 # --- Gaussian models ------------------------------------------------------------------------------
-
-
 gaussian = PAPER.section(
     kind="theorem", seeds=SEEDS, method=GPTD, expect=at_most(1e-8, because="rounding")
 )
@@ -677,11 +578,8 @@ def episodes(seed: int) -> Any:
     return rl.Transitions.from_trajectories(features, [rng.normal(size=n) for n in lengths])
 
 
-@gaussian.claim(
-    "The mean of GPTD is a regularised Monte-Carlo estimate",
-    "equal",
-    where="Section 2.2.3 and Appendix B",
-)
+@gaussian.claim("The mean of GPTD is a regularised Monte-Carlo estimate")
+@stated("equal", "Section 2.2.3 and Appendix B")
 def gptd_is_monte_carlo(run: Run) -> float:
     batch = episodes(run.seed)
     returns, total = np.empty(len(batch)), 0.0
@@ -692,15 +590,12 @@ def gptd_is_monte_carlo(run: Run) -> float:
     return float(np.abs(rl.GPTD(0.9).fit(batch).coef_ - ridge).max())
 
 
-@gaussian.claim("KTD without drift and GPTD are one algorithm", "equal", where="Section 2.2.3")
+@gaussian.claim("KTD without drift and GPTD are one algorithm", "equal", "Section 2.2.3")
 def ktd_is_gptd(run: Run) -> float:
     batch = episodes(run.seed)
     one, other = rl.KTD(0.9).fit(batch), rl.GPTD(0.9).fit(batch)
     gaps = (one.coef_ - other.coef_, one.covariance_ - other.covariance_)
     return float(max(np.abs(gap).max() for gap in gaps))
-
-
-# --- pictures -------------------------------------------------------------------------------------
 
 
 @PAPER.figure("Standard and transition weights off-policy (compare Figure 26a)", method=LSTD)
