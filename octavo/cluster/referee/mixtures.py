@@ -17,8 +17,8 @@ from octavo.cluster.referee.overlap import (
     GaussianMixtureSpec,
     OverlapMap,
     PairForms,
-    check_mixture,
     largest_overlap,
+    least_overlaps,
     log_bounds,
     misclassification,
     overlap_map,
@@ -102,15 +102,18 @@ class _Target:
 
     def overlap(self, forms: PairForms) -> float:
         """Return the quantity that a common scale is fitted to: the average if there is one."""
-        fine = self.tol / 20
+        fine = self.tol / 20  # nearer than which the last halving of a step leaves an average
         if self.average is not None:
-            return float(2 * misclassification(forms, fine).mean())
+            return float(2 * misclassification(forms, 10 * fine).mean())
         return largest_overlap(forms, fine)
 
     def within_reach(self, forms: PairForms) -> bool:
         """Tell whether the overlap of coinciding means is large enough."""
         # gaps over scale go to zero as the scale grows: the limit
         together = forms._replace(gaps=np.zeros_like(forms.gaps))
+        least = least_overlaps(together)
+        if self.main < (least.mean() if self.average is not None else least.max()):
+            return True
         if self.average is not None:
             rough = float(2 * misclassification(together, ROUGH).mean())
             if abs(rough - self.average) > 10 * ROUGH:
@@ -122,11 +125,11 @@ class _Target:
     def met(self, mixture: GaussianMixtureSpec) -> bool:
         """Tell whether a mixture has the overlaps, computed anew from its covariances."""
         fine = self.tol / 10
+        factors = np.linalg.cholesky(mixture.covariances)
+        forms = pair_forms(mixture.weights, mixture.means, factors)
         if self.average is None:
-            factors = np.linalg.cholesky(mixture.covariances)
-            forms = pair_forms(mixture.weights, mixture.means, factors)
             return abs(largest_overlap(forms, fine) - self.maximum) <= self.tol  # type: ignore[operator]
-        overlap = mixture.overlap_map(fine)
+        overlap = overlap_map(forms, fine)
         pairs = ((self.average, overlap.average), (self.maximum, overlap.maximum))
         return all(want is None or abs(want - got) <= self.tol for want, got in pairs)
 
@@ -149,8 +152,9 @@ def common_scale(forms: PairForms, target: _Target) -> float | None:
 
     if not target.within_reach(forms):
         return None
-    low = high = _first_guess(forms, target)
-    if (met := _by_secants(excess, low, wanted)) is not None:
+    model = functools.partial(_modelled, *log_bounds(forms), target.average is not None)
+    low = high = _first_guess(model, wanted)
+    if (met := _by_secants(excess, model, low, wanted, target.tol / 20)) is not None:
         return met
     value = excess(low)
     # as far as the bounds' slope says, and a little more, so that the next point is beyond
@@ -165,46 +169,60 @@ def common_scale(forms: PairForms, target: _Target) -> float | None:
     return float(brentq(excess, low, high, xtol=target.tol / 20, rtol=1e-12))
 
 
-def _by_secants(excess: Callable[[float], float], start: float, wanted: float) -> float | None:
-    """Return the log scale whose excess is zero, or None if a few secants do not find it.
+def _by_secants(
+    excess: Callable[[float], float],
+    model: Callable[[float], float],
+    start: float,
+    wanted: float,
+    near: float,
+) -> float | None:
+    """Return the log scale whose excess is `near` zero, or None if a few secants do not find it.
 
     The overlap of two components of one shape is 2Φ(-d/2): the normal quantile of half of it is
-    a straight line through zero in the inverse root of the scale. It is nearly one in general.
+    a straight line through zero in the inverse root of the scale. It is nearly one in general; its
+    first slope is that of the model.
     """
     goal = float(ndtri(wanted / 2))
-    last = (0.0, 0.0)
     root = math.exp(-start / 2)
-    for _ in range(SECANTS):
-        value = excess(-2 * math.log(root))
+    last = (root * (1 + 1e-3), float(ndtri(model(start - 2 * math.log1p(1e-3)) / 2)))
+    height = float(ndtri(model(start) / 2))
+    line = (last[0] - root) / (last[1] - height) if last[1] < height else root / goal
+    value = 0.0
+    for turn in range(SECANTS):
+        before, value = value, excess(-2 * math.log(root))
         if value == 0:
             return -2 * math.log(root)
+        # an excess falls by a smaller factor than the one before: the next is surely near
+        sure = value * value * wanted < near * abs(before)
         height = float(ndtri(min(wanted / 2 * math.exp(value), 0.5)))
-        if height == last[1]:
-            return None
-        line = (root - last[0]) / (height - last[1])
+        if turn > 0:
+            if height == last[1]:
+                return None
+            line = (root - last[0]) / (height - last[1])
         last = (root, height)
         root += (goal - height) * line
         if not 0.2 < root / last[0] < 5:
             return None
+        if sure:
+            return -2 * math.log(root)
     return None
 
 
-def _first_guess(forms: PairForms, target: _Target) -> float:
-    """Return the log scale at which the bounds suggest the target.
+def _modelled(alone: np.ndarray, apart: np.ndarray, average: bool, log_scale: float) -> float:
+    """Return the overlap at a log scale that bounds suggest.
 
     The bound exp(-d²/8) of two components of one shape stands for the overlap 2Φ(-d/2).
     """
-    alone, apart = log_bounds(forms)
+    gaps = apart * math.exp(-log_scale)  # gaps² fall as 1 / scale
+    likely = ndtr(-np.sqrt(2 * np.maximum(gaps - alone, 0.0)))
+    return float(2 * (likely.mean() if average else likely.max()))
 
-    def excess(log_scale: float) -> float:
-        gaps = apart * math.exp(-log_scale)  # gaps² fall as 1 / scale
-        likely = ndtr(-np.sqrt(2 * np.maximum(gaps - alone, 0.0)))
-        found = 2 * (likely.mean() if target.average is not None else likely.max())
-        return found - float(target.main)  # type: ignore[arg-type]
 
-    if excess(-60.0) > 0 or excess(30.0) < 0:
+def _first_guess(model: Callable[[float], float], wanted: float) -> float:
+    """Return the log scale at which the bounds suggest the target."""
+    if model(-60.0) > wanted or model(30.0) < wanted:
         return 0.0
-    return float(brentq(excess, -60.0, 30.0, xtol=1e-2))
+    return float(brentq(lambda log_scale: model(log_scale) - wanted, -60.0, 30.0, xtol=1e-2))
 
 
 def _bound_slope(forms: PairForms, log_scale: float) -> float:
@@ -353,8 +371,8 @@ def make_overlap_mixture(
         weights = draw_weights(K, min_weight, rng)
         means = rng.uniform(*mean_range, size=(K, p))
         covs = draw_covariances(K, p, shape, max_eccentricity, rng)
-        forms = pair_forms(weights, means, check_mixture(weights, means, covs)[3])
         mixture = GaussianMixtureSpec(weights, means, covs)
+        forms = pair_forms(weights, means, np.linalg.cholesky(mixture.covariances))
         scales = _fit_scales(forms, target, shape, K)
         if scales is None:
             continue

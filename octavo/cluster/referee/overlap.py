@@ -143,6 +143,21 @@ def bhattacharyya_bounds(forms: PairForms) -> np.ndarray:
     return np.exp(alone - apart)
 
 
+def least_overlaps(forms: PairForms) -> np.ndarray:
+    """Return lower bounds of ω(j|i) + ω(i|j), of each pair twice.
+
+    With weights p + q = 1 and the coefficient r = ∫√(φ_i φ_j), the share that the better of two
+    components gets wrong is at least (1 - √(1 - 4 p q r²)) / 2 (Cauchy-Schwarz), and it is the
+    mean of both ω with these weights.
+    """
+    alone, apart = log_bounds(forms)
+    affinity = np.exp(2 * (alone - forms.log_weights / 4 - apart))  # r²
+    ratio = np.exp(forms.log_weights / 2)  # q / p
+    p = 1 / (1 + ratio)
+    wrong = (1 - np.sqrt(np.maximum(1 - 4 * p * (1 - p) * affinity, 0.0))) / 2
+    return wrong / np.maximum(p, 1 - p)
+
+
 def misclassification(forms: PairForms, tol: float = 1e-9, closed: bool = True) -> np.ndarray:
     """Return ω(j|i) of every pair; pairs whose bound is negligible beside tol are zero."""
     lam, delta = forms.eigenvalues, forms.gaps

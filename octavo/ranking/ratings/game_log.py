@@ -16,11 +16,12 @@ _LISTS, _PLAIN = frozenset([list]), frozenset([int, str])
 
 
 class Game(NamedTuple):
-    """A checked game: teams as lists of ids, weights as a flat list or None."""
+    """A checked game: teams as lists of ids, all their players, flat weights or None."""
 
     teams: list[list[Hashable]]
     ranks: list[float]
     weights: list[float] | None
+    players: list[Hashable]
 
 
 def _shown(value: Any) -> str:
@@ -56,24 +57,24 @@ def _checked_numbers(values: Any, name: str, n: int) -> list[float]:
         raise TypeError(f"{name} must be a sequence of numbers, got {_shown(values)}.") from None
     if len(numbers) != n:
         raise ValueError(f"{name} must have one entry per team: {n} expected, got {len(numbers)}.")
-    if any(map(math.isnan, numbers)):
+    if math.isnan(sum(numbers)) and any(map(math.isnan, numbers)):
         raise ValueError(f"{name} must not contain NaN, got {values!r}.")
     return numbers
 
 
-def _plain_teams(teams: Any) -> list[list[Hashable]] | None:
-    """Return lists of whole numbers and words, none of them twice, as they are; else None."""
+def _plain_players(teams: Any) -> list[Hashable] | None:
+    """Return the players of lists of whole numbers and words, none of them twice; else None."""
     if type(teams) is not list or {*map(type, teams)} != _LISTS or not all(teams):
         return None
     flat = [*chain.from_iterable(teams)]
     if {*map(type, flat)} <= _PLAIN and len({*flat}) == len(flat):
-        return teams
+        return flat
     return None
 
 
 def checked_teams(teams: Any) -> list[list[Hashable]]:
-    if (plain := _plain_teams(teams)) is not None:
-        return plain
+    if _plain_players(teams) is not None:
+        return teams
     if isinstance(teams, (str, bytes)) or not isinstance(teams, Iterable):
         raise TypeError(f"teams must be a list of lists of player ids, got {teams!r}.")
     checked: list[list[Hashable]] = []
@@ -113,7 +114,11 @@ def _checked_weights(weights: Any, teams: list[list[Hashable]]) -> list[float]:
 def checked_game(teams: Any, ranks: Any, scores: Any, weights: Any) -> Game:
     if ranks is not None and scores is not None:
         raise ValueError("Give ranks (smaller is better) or scores (larger is better), not both.")
-    members = checked_teams(teams)
+    if (players := _plain_players(teams)) is not None:
+        members = teams
+    else:
+        members = checked_teams(teams)
+        players = [*chain.from_iterable(members)]
     if len(members) < 2:
         raise ValueError(f"A game needs at least two teams, got {len(members)}.")
     if ranks is not None:
@@ -123,7 +128,7 @@ def checked_game(teams: Any, ranks: Any, scores: Any, weights: Any) -> Game:
     else:
         places = [*map(float, range(len(members)))]
     flat = None if weights is None else _checked_weights(weights, members)
-    return Game(members, places, flat)
+    return Game(members, places, flat, players)
 
 
 # --- flat arrays ------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from octavo.cluster import (
     overlap_of_fit,
 )
 from octavo.cluster.referee.mixtures import inverse_box_cox, limit_eccentricity
+from octavo.cluster.referee.overlap import check_mixture, least_overlaps, pair_forms
 
 
 def random_mixture(rng, K=3, p=2):
@@ -153,6 +154,33 @@ class TestOverlap:
         full = GaussianMixture(2, random_state=0).fit(X)
         direct = gaussian_overlap(full.weights_, full.means_, full.covariances_)
         assert_allclose(overlap_of_fit(full).omega, direct.omega)
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 10_000), K=st.integers(2, 4), p=st.integers(1, 4))
+def test_no_overlap_is_below_its_bound(seed, K, p):
+    spec = GaussianMixtureSpec(*random_mixture(np.random.default_rng(seed), K, p))
+    forms = pair_forms(
+        spec.weights, spec.means, check_mixture(spec.weights, spec.means, spec.covariances)[3]
+    )
+    pairwise = spec.overlap_map().pairwise[forms.first, forms.second]
+    assert np.all(least_overlaps(forms) <= pairwise + 1e-8)
+
+
+def test_the_bound_of_overlaps_is_met_by_coinciding_components():
+    """The better of two equal components gets the lighter one wrong, and no more."""
+    spec = GaussianMixtureSpec([0.3, 0.7], np.zeros((2, 3)), np.array([np.eye(3)] * 2))
+    forms = pair_forms(spec.weights, spec.means, np.linalg.cholesky(spec.covariances))
+    assert_allclose(least_overlaps(forms), 0.3 / 0.7)
+
+
+@pytest.mark.parametrize("bar_omega", [1e-3, 0.01, 0.05])
+@pytest.mark.parametrize("tol", [1e-8, 1e-6, 1e-4])
+def test_averages_are_met_twenty_times_nearer_than_asked(bar_omega, tol):
+    """The last secant is not looked at where the excess before it says that it is near."""
+    for seed in range(5):
+        spec = make_overlap_mixture(6, 3, bar_omega=bar_omega, tol=tol, random_state=seed)
+        assert abs(spec.overlap_map(1e-11).average - bar_omega) <= tol / 20
 
 
 def independent_overlap(spec, n=400_000, seed=0):
