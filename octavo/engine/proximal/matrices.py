@@ -18,6 +18,7 @@ from octavo.engine.kernels.namespaces import namespace_of
 # Squaring M to get its singular vectors loses those below this share of the largest: 1e-6 in
 # doubles, a fiftieth in single precision.
 SQUARE_ROOTS_OF_ROUNDING = 67.0
+FEW = 0.125  # share of the values above, up to which those alone are found sooner than all
 
 
 def soft_threshold(M: Floats, tau: float) -> Floats:
@@ -31,7 +32,7 @@ def shrink_rows(M: Floats, tau: float) -> Floats:
     return M * np.maximum(1.0 - tau / np.maximum(norms, np.finfo(float).tiny), 0.0)
 
 
-def shrink_singular_values(M: Any, tau: float) -> tuple[Any, Any]:
+def shrink_singular_values(M: Any, tau: float, likely: int | None = None) -> tuple[Any, Any]:
     """Shrink every singular value by `tau`: the map of the nuclear norm.
 
     Parameters
@@ -40,6 +41,8 @@ def shrink_singular_values(M: Any, tau: float) -> tuple[Any, Any]:
         The matrix.
     tau : float
         The threshold.
+    likely : int, default=None
+        How many values a matrix nearby had above the threshold: for time alone.
 
     Returns
     -------
@@ -48,16 +51,17 @@ def shrink_singular_values(M: Any, tau: float) -> tuple[Any, Any]:
     values : array
         Its singular values that are not zero, increasing.
     """
-    left, right, values = shrunk_factors(M, tau)
+    left, right, values = shrunk_factors(M, tau, likely)
     return left @ right, values
 
 
-def shrunk_factors(M: Any, tau: float) -> tuple[Any, Any, Any]:
+def shrunk_factors(M: Any, tau: float, likely: int | None = None) -> tuple[Any, Any, Any]:
     """Return `shrink_singular_values` as a product: left (n, k), right (k, m), and the values."""
     if M.shape[0] < M.shape[1]:
-        left, right, values = shrunk_factors(M.T, tau)
+        left, right, values = shrunk_factors(M.T, tau, likely)
         return right.T, left.T, values
-    xp, _, is_numpy = namespace_of(M)
+    is_numpy = isinstance(M, np.ndarray)  # to ask takes a tenth of a small decomposition
+    xp: Any = np if is_numpy else namespace_of(M).xp
     gram = M.T @ M
     bound = float(xp.linalg.vector_norm(gram)) ** 0.5  # at least the largest singular value
     if tau <= SQUARE_ROOTS_OF_ROUNDING * float(xp.finfo(M.dtype).eps) ** 0.5 * bound:
@@ -65,7 +69,7 @@ def shrunk_factors(M: Any, tau: float) -> tuple[Any, Any, Any]:
         k = int(xp.count_nonzero(sigma > tau))  # the largest come first
         values = sigma[:k] - tau
         return U[:, :k] * values, Vt[:k, :], xp.flip(values)
-    if is_numpy:
+    if is_numpy and likely is not None and likely <= FEW * M.shape[1]:
         above = {"subset_by_value": (tau * tau, np.inf), "driver": "evr"}
         squares, V = eigh(gram, check_finite=False, **above)
     else:

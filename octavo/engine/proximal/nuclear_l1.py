@@ -54,6 +54,7 @@ class SingularShrinker:
         self.rng = rng
         self.start: Floats | None = None
         self.width = 10
+        self.likely: int | None = None  # values above the threshold at the last matrix
         self.tol = 1e-11  # of squared singular values above the threshold
 
     def __call__(self, M: Floats, tau: float) -> tuple[Floats, Floats]:
@@ -69,16 +70,21 @@ class SingularShrinker:
             return right.T, left.T, values
         small = self.svd == "full" or (self.svd == "auto" and side <= FULL_SIDE)
         if small or tau <= 0.0 or 4 * self.width >= side:
-            return shrunk_factors(M, tau)
+            return self._of_all(M, tau)
         found = self._above(M, tau)
         while found is None:
             self.width = 2 * self.width
             if 4 * self.width >= side:
-                return shrunk_factors(M, tau)
+                return self._of_all(M, tau)
             found = self._above(M, tau)
         V, values = found
         Vt = np.ascontiguousarray(V.T)
         return (Vt @ M.T).T * (1.0 - tau / values), Vt, values - tau
+
+    def _of_all(self, M: Floats, tau: float) -> tuple[Floats, Floats, Floats]:
+        found = shrunk_factors(M, tau, self.likely)
+        self.likely = len(found[2])
+        return found
 
     def _above(self, M: Floats, tau: float) -> tuple[Floats, Floats] | None:
         """Return right vectors and singular values above `tau`; None where a block is too thin."""

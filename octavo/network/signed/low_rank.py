@@ -112,9 +112,11 @@ def least_nuclear_norm(
     scaled = np.zeros_like(Z)  # the dual, over rho
     rho = 1.0 / max(float(np.linalg.norm(Z, 2)), float(np.finfo(float).tiny))
     norms: list[float] = []
-    size = np.linalg.norm(Z)
+    size, likely = np.linalg.norm(Z), None
     for _ in range(max_iter):
-        X, values = shrink_singular_values(Z - scaled, 1.0 / rho)  # the map of ‖X‖_* in Eq. (9)
+        # the map of ‖X‖_* in Eq. (9)
+        X, values = shrink_singular_values(Z - scaled, 1.0 / rho, likely)
+        likely = len(values)
         norms.append(float(values.sum()))
         before = Z
         Z = X + scaled
