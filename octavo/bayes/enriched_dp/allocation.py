@@ -13,15 +13,16 @@ import numpy as np
 
 from octavo.bayes.enriched_dp.densities import (
     LOG_2PI,
+    Y_CLUSTER,
     add_to_sums,
     clear_sums,
     draw_psi,
     draw_side,
-    draw_theta,
     log_normal_cdf,
     new_alpha,
     predictive_psi,
     prior_theta,
+    redraw_theta,
     row_log_like,
     x_log_like,
 )
@@ -44,7 +45,6 @@ from octavo.engine.compilation.copies import copy_row, copy_table
 from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.linalg.small_cholesky import (
     change_by_rank_one,
-    factor_in_place,
     solve_lower,
 )
 from octavo.engine.mcmc.compiled_draws import draw_uniform
@@ -143,24 +143,6 @@ def choose(n_options, weights, rng):
         if u < weights[0, o]:
             return o
     return n_options - 1
-
-
-@njit(cache=True, error_model="numpy")
-def single_row_theta(i, j, design, rows, prior, scalars, response, beta, ys, rng, block):
-    """Draw θ of a new y-cluster from its posterior given its only row."""
-    d = design.shape[1]
-    if response == PROBIT:
-        scale = math.sqrt(spread_of(prior[d:], design, i, block[d]))
-        rows[LATENT, i] = draw_side(rows[RESPONSE, i], rows[OFFSET, i], scale, rng)
-    away = rows[LATENT, i] - rows[OFFSET, i]
-    for h in range(d):
-        block[d, h] = design[i, h] * away
-        for g in range(h + 1):
-            block[h, g] = prior[h, g] + design[i, h] * design[i, g]  # Ĉ = C + xᵀx
-    factor_in_place(block)
-    ys[j, NOISE], _ = draw_theta(
-        block, away * away, 1, prior, response == PROBIT, scalars, rng, beta, j, 0
-    )
 
 
 @njit(cache=True, error_model="numpy")
@@ -278,9 +260,14 @@ def allocate_rows(
                 if auxiliary is not None:
                     copy_table(auxiliary[option], beta[j])
                 elif deep is None:
-                    single_row_theta(  # θ given (y_i, x_i), as after Eq. (16)
-                        i, j, design, rows, prior, scalars, response, beta, ys, rng, block
-                    )
+                    if response == PROBIT:
+                        scale = math.sqrt(spread_of(prior[d:], design, i, work))
+                        rows[LATENT, i] = draw_side(rows[RESPONSE, i], rows[OFFSET, i], scale, rng)
+                    labels[i], xi[l, OWNER] = l, j
+                    redraw_theta(  # θ given (y_i, x_i), as after Eq. (16)
+                        j, Y_CLUSTER, 1, response, design, rows, prior, scalars, labels, xi, beta,
+                        ys, j, rng, block,
+                    )  # fmt: skip
                 if deep is not None:
                     ys[j, SQUARES] = 0.0
                     for h in range(d):

@@ -13,22 +13,27 @@ from octavo.bayes.enriched_dp.state import (
     ALPHA,
     COUNT,
     GAUSSIAN,
+    LATENT,
     LOGIT,
     MU,
     NOISE,
+    OFFSET,
+    OWNER,
     POWER,
     PREC,
+    PROBIT,
     SUM1,
     SUM2,
 )
 from octavo.engine.compilation.kernel_cache import njit
-from octavo.engine.linalg.small_cholesky import solve_lower, solve_upper
+from octavo.engine.linalg.small_cholesky import factor_in_place, solve_lower, solve_upper
 from octavo.engine.mcmc.compiled_draws import draw_gamma, draw_normal, draw_uniform
 
 LOG_2PI = math.log(2.0 * math.pi)
 LOG_PI = math.log(math.pi)
 TINY = 1e-300
 LEAST_ALPHA = 1e-10
+X_CLUSTER, Y_CLUSTER = 0, 1  # whole numbers, since a kernel is compiled for True and for False
 
 
 @njit(cache=True, error_model="numpy")
@@ -123,6 +128,43 @@ def draw_theta(block, squares, n, prior, known, scalars, rng, beta, j, c):
     for h in range(d):
         beta[j, c, h] = prior[2 * d, h] + work[h]
     return noise, rest
+
+
+@njit(cache=True, error_model="numpy")
+def block_sums(wanted, kind, design, rows, prior, labels, xi, block):
+    """Set the block to Ĉ, and Xᵀr below, of an x-cluster (or a y-cluster); return rᵀr."""
+    d = design.shape[1]
+    for h in range(d):
+        block[d, h] = 0.0
+        for g in range(h + 1):
+            block[h, g] = prior[h, g]
+    squares = 0.0
+    for i in range(labels.size):
+        label = labels[i]
+        if kind == Y_CLUSTER:
+            label = xi[label, OWNER]
+        if label != wanted:
+            continue
+        away = rows[LATENT, i] - rows[OFFSET, i]
+        squares += away * away
+        for h in range(d):
+            block[d, h] += design[i, h] * away
+            for g in range(h + 1):
+                block[h, g] += design[i, h] * design[i, g]  # Ĉ = C + XᵀX, its lower triangle
+    return squares
+
+
+@njit(cache=True, error_model="numpy")
+def redraw_theta(
+    wanted, kind, n, response, design, rows, prior, scalars, labels, xi, beta, ys, j, rng, block
+):  # fmt: skip
+    """Draw θ of slot j given the n rows of a cluster; return log |Ĉ| and rᵀr - rᵀX Ĉ⁻¹ Xᵀr."""
+    squares = block_sums(wanted, kind, design, rows, prior, labels, xi, block)
+    log_det = factor_in_place(block)
+    ys[j, NOISE], rest = draw_theta(
+        block, squares, n, prior, response == PROBIT, scalars, rng, beta, j, 0
+    )
+    return log_det, rest
 
 
 @njit(cache=True, error_model="numpy")

@@ -12,9 +12,10 @@ import math
 from octavo.bayes.enriched_dp.allocation import drop_y_cluster
 from octavo.bayes.enriched_dp.densities import (
     LOG_2PI,
-    draw_theta,
+    X_CLUSTER,
     new_alpha,
     prior_theta,
+    redraw_theta,
     row_log_like,
 )
 from octavo.bayes.enriched_dp.state import (
@@ -22,7 +23,6 @@ from octavo.bayes.enriched_dp.state import (
     GAUSSIAN,
     LATENT,
     NOISE,
-    OFFSET,
     OWNER,
     PARTS,
     PROBIT,
@@ -31,34 +31,7 @@ from octavo.bayes.enriched_dp.state import (
     SIZE,
 )
 from octavo.engine.compilation.kernel_cache import njit
-from octavo.engine.linalg.small_cholesky import factor_in_place
 from octavo.engine.mcmc.compiled_draws import draw_uniform
-
-X_CLUSTER, Y_CLUSTER = 0, 1  # whole numbers, since a kernel is compiled for True and for False
-
-
-@njit(cache=True, error_model="numpy")
-def block_sums(wanted, kind, design, rows, prior, labels, xi, block):
-    """Set the block to Ĉ, and Xᵀr below, of an x-cluster (or a y-cluster); return rᵀr."""
-    d = design.shape[1]
-    for h in range(d):
-        block[d, h] = 0.0
-        for g in range(h + 1):
-            block[h, g] = prior[h, g]
-    squares = 0.0
-    for i in range(labels.size):
-        label = labels[i]
-        if kind == Y_CLUSTER:
-            label = xi[label, OWNER]
-        if label != wanted:
-            continue
-        away = rows[LATENT, i] - rows[OFFSET, i]
-        squares += away * away
-        for h in range(d):
-            block[d, h] += design[i, h] * away
-            for g in range(h + 1):
-                block[h, g] += design[i, h] * design[i, g]  # Ĉ = C + XᵀX, its lower triangle
-    return squares
 
 
 @njit(cache=True, error_model="numpy")
@@ -126,11 +99,13 @@ def block_marginal(
 ):
     """Return log h_y of an x-cluster's rows, with θ drawn from their posterior as slot `new`."""
     d, known = design.shape[1], response == PROBIT
-    squares = block_sums(l, X_CLUSTER, design, rows, prior, labels, xi, block)
-    value = -0.5 * (factor_in_place(block) + n * LOG_2PI)  # -½ ln|Ĉ| - n/2 ln 2π
+    log_det, rest = redraw_theta(
+        l, X_CLUSTER, n, response, design, rows, prior, scalars, labels, xi, beta, ys, new, rng,
+        block,
+    )  # fmt: skip
+    value = -0.5 * (log_det + n * LOG_2PI)  # -½ ln|Ĉ| - n/2 ln 2π
     for h in range(d):
         value += math.log(prior[d + h, h])  # ½ ln|C| from its factor
-    ys[new, NOISE], rest = draw_theta(block, squares, n, prior, known, scalars, rng, beta, new, 0)
     if known:
         return value - 0.5 * rest
     a, b = scalars[0], scalars[1]

@@ -18,13 +18,14 @@ from octavo.bayes.enriched_dp.allocation import (
     drop_y_cluster,
 )
 from octavo.bayes.enriched_dp.densities import (
+    X_CLUSTER,
     add_to_sums,
+    block_sums,
     clear_sums,
     normal_posterior,
     predictive_psi,
     x_log_like,
 )
-from octavo.bayes.enriched_dp.moves import X_CLUSTER, block_sums
 from octavo.bayes.enriched_dp.state import (
     ALPHA,
     COUNT,

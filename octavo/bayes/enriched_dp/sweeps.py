@@ -8,18 +8,20 @@ import numpy as np
 
 from octavo.bayes.enriched_dp.allocation import allocate_rows
 from octavo.bayes.enriched_dp.densities import (
+    Y_CLUSTER,
     add_to_sums,
+    block_sums,
     clear_sums,
     draw_concentration,
     draw_psi,
     draw_side,
-    draw_theta,
     linear,
     predictive_psi,
     prior_theta,
+    redraw_theta,
     row_log_like,
 )
-from octavo.bayes.enriched_dp.moves import Y_CLUSTER, block_sums, shuffle_clusters
+from octavo.bayes.enriched_dp.moves import shuffle_clusters
 from octavo.bayes.enriched_dp.splits import split_and_merge
 from octavo.bayes.enriched_dp.state import (
     ALPHA,
@@ -63,11 +65,10 @@ def redraw_parameters(
     """Draw θ of every y-cluster (Eq. 4), and ψ of every x-cluster and all concentrations."""
     if which & REGRESSIONS:
         for j in range(sizes[0]):
-            squares = block_sums(j, Y_CLUSTER, design, rows, prior, labels, xi, block)
-            factor_in_place(block)
-            ys[j, NOISE], _ = draw_theta(
-                block, squares, yi[j, ROWS], prior, modes[0] == PROBIT, scalars, rng, beta, j, 0
-            )
+            redraw_theta(
+                j, Y_CLUSTER, yi[j, ROWS], modes[0], design, rows, prior, scalars, labels, xi,
+                beta, ys, j, rng, block,
+            )  # fmt: skip
     if not which & KERNELS:
         return
     for l in range(sizes[1]):

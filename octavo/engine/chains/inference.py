@@ -52,6 +52,7 @@ from octavo.engine.chains.kernels import (
     sum_partitions,
 )
 from octavo.engine.chains.sequences import check_lengths, locate
+from octavo.engine.compilation.eights import EIGHT
 from octavo.engine.estimators.arrays import Floats
 
 _SCORE_BYTES = 1 << 28  # beyond this, scores along a path are recomputed block by block
@@ -460,24 +461,32 @@ def blended_paths(
     for values in features[1:]:
         _refuse_above(values, "nodes", np.diff(ptr))
     G, K = blend.shape[0], features.shape[2]
-    room = _room(int(np.diff(ptr).max()), (K, G), max_bytes)
-    states = np.empty((G, ptr[-1]), dtype=np.int64)
-    scores = np.empty((G, ptr.size - 1))
+    states, scores = np.empty((G, ptr[-1]), dtype=np.int64), np.empty((ptr.size - 1, G))
+    groups = np.zeros((-(-G // EIGHT) * EIGHT, blend.shape[1]))
+    groups[:G] = blend
     best_blends(
         chains[0].start,
         chains[0].trans,
         features,
-        np.ascontiguousarray(blend.T),
-        np.flatnonzero(blend[:, -1] == 0.0),
+        np.ascontiguousarray(groups.T).reshape(blend.shape[1], -1, EIGHT),
         ptr,
-        *room,
-        np.empty(G, dtype=np.int64),
+        _blend_room(int(np.diff(ptr).max()), K, G, max_bytes),
         states,
         scores,
     )
-    for g, q in np.argwhere(scores == -np.inf):
+    for q, g in np.argwhere(scores == -np.inf):
         states[g, ptr[q] : ptr[q + 1]] = -1
-    return BestPaths(states, scores)
+    return BestPaths(states, np.ascontiguousarray(scores.T))
+
+
+def _blend_room(longest: int, K: int, G: int, max_bytes: int) -> tuple[NDArray[Any], ...]:
+    """Return room for scores of two positions and of blocks, transitions, origins and states."""
+    H = -(-G // EIGHT)
+    steps = max(1, longest - 1)
+    fits = steps * K * H * EIGHT * 2 <= max_bytes
+    block = steps if fits else math.isqrt(steps) + 1  # as in `_room`
+    rows = (np.empty((n, K, H, EIGHT)) for n in (2, -(-steps // block), K))
+    return *rows, np.empty((block, K, H * EIGHT), np.int16), np.empty(G, np.int64)
 
 
 def k_best_paths(

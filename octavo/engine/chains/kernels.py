@@ -9,7 +9,8 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
-from octavo.engine.compilation.copies import copy_row, copy_table, fill_row, fill_table
+from octavo.engine.compilation.copies import copy_row, fill_row, fill_table
+from octavo.engine.compilation.eights import EIGHT, get, larger, plus, put, put_short, same, times
 from octavo.engine.compilation.kernel_cache import njit
 
 TINY = 1e-140  # a product of two numbers above it is far from underflow
@@ -639,123 +640,134 @@ def best_path(start, trans, varies, nodes, ptr, rows, kept, states, scores):
                 path[t - 1] = at
 
 
-@njit(cache=True)
-def _blend_push(trans, s, weight, free, rows, n):
-    """Set rows[n, j, g] = max_i rows[n - 1, i, g] + weight[g] trans[i, j], for all blends g.
+# Blends are laid out in groups of eight, (.., H, 8), which the processor treats at once.
 
-    ``free`` lists the blends of weight zero, for which nothing is forbidden.
-    """
-    _, K, G = rows.shape
-    for j in range(K):
-        first = 0  # the loops over blends are short: none is spent on filling with -inf
-        while first < K and trans[s, first, j] == -np.inf:
-            first += 1
-        m = trans[s, first, j] if first < K else 0.0
-        for g in range(G):
-            rows[n, j, g] = rows[n - 1, first, g] + weight[g] * m if first < K else -np.inf
-        for i in range(K):
+
+@njit(cache=True)
+def _blend_edges(trans, s, weights, table):
+    """Fill table (K, K, H, 8) with weight[h] trans[i, j]; weight zero forbids nothing."""
+    K, last, nothing = table.shape[0], weights.shape[0] - 1, same(0.0)
+    for i in range(K):
+        for j in range(K):
             m = trans[s, i, j]
-            if m == -np.inf:
-                for g in free:
-                    rows[n, j, g] = max(rows[n, j, g], rows[n - 1, i, g])
-            elif i != first:
-                for g in range(G):
-                    new = rows[n - 1, i, g] + weight[g] * m
-                    rows[n, j, g] = new if new > rows[n, j, g] else rows[n, j, g]
+            for h in range(table.shape[2]):
+                weight = get(weights, (last, h))
+                if m == -np.inf:
+                    put(table, (i, j, h), larger(weight, nothing, same(m), nothing))
+                else:
+                    put(table, (i, j, h), times(weight, same(m)))
 
 
 @njit(cache=True)
-def _blend_nodes(nodes, position, weights, rows, n):
-    """Add Σ_f weights[f, g] nodes[f, position, j] to rows[n, j, g]; weight zero means no term."""
-    _, K, G = rows.shape
-    F = nodes.shape[0]
+def _blend_nodes(nodes, t, weights, rows, n):
+    """Set rows[n, j, h] to Σ_f weights[f, h] nodes[f, t, j]; weight zero means no term."""
+    F, K, H = nodes.shape[0], rows.shape[1], rows.shape[2]
     for j in range(K):
-        x = nodes[0, position, j]
-        if F == 2 and x > -np.inf and nodes[1, position, j] > -np.inf:  # the usual case at once
-            y = nodes[1, position, j]
-            for g in range(G):
-                rows[n, j, g] += weights[0, g] * x + weights[1, g] * y
+        x = nodes[0, t, j]
+        y = nodes[1, t, j] if F == 2 else -np.inf
+        if x > -np.inf and y > -np.inf:  # the usual case at once
+            for h in range(H):
+                sums = times(get(weights, (0, h)), same(x))
+                put(rows, (n, j, h), plus(sums, times(get(weights, (1, h)), same(y))))
             continue
-        for f in range(F):
-            x = nodes[f, position, j]
-            if x > -np.inf:
-                for g in range(G):
-                    rows[n, j, g] += weights[f, g] * x
-            else:
-                for g in range(G):
-                    if weights[f, g] != 0.0:
-                        rows[n, j, g] = -np.inf
+        for h in range(H):
+            sums = same(0.0)
+            for f in range(F):
+                x, weight = nodes[f, t, j], get(weights, (f, h))
+                if x > -np.inf:
+                    sums = plus(sums, times(weight, same(x)))
+                else:
+                    sums = larger(weight, same(0.0), same(x), sums)
+            put(rows, (n, j, h), sums)
 
 
 @njit(cache=True)
-def _blend_origins(trans, s, weight, rows, n, at):
-    """Replace at[g] by the smallest i that attains rows[n + 1, at[g], g] in `_blend_push`."""
-    _, K, G = rows.shape
-    for g in range(G):  # a blend after the other: what is best so far stays in a register
-        state, factor = at[g], weight[g]
-        best, where = -np.inf, 0
-        for i in range(K):
-            # weight zero allows what has no transition
-            score = rows[n, i, g] + (factor * trans[s, i, state] if factor != 0.0 else 0.0)
-            if score > best:
-                best, where = score, i
-        at[g] = where
+def _blend_push(rows, n, table, back, t):
+    """Add to rows[1 - n] what leads there best from rows[n]; back[t] gets the smallest origins."""
+    K, H, lowest, zero = rows.shape[1], rows.shape[2], same(-np.inf), same(0.0)
+    for h in range(H):
+        for j in range(0, K, 2):  # two at a time, which read the same scores
+            k = min(j + 1, K - 1)
+            best, other, come, origin = lowest, lowest, zero, zero
+            for i in range(K):
+                score, state = get(rows, (n, i, h)), same(1.0 * i)
+                one, two = plus(score, get(table, (i, j, h))), plus(score, get(table, (i, k, h)))
+                come, best = larger(one, best, state, come), larger(one, best, one, best)
+                origin, other = larger(two, other, state, origin), larger(two, other, two, other)
+            put(rows, (1 - n, j, h), plus(best, get(rows, (1 - n, j, h))))
+            put_short(back, (t, j, EIGHT * h), come)
+            if k > j:
+                put(rows, (1 - n, k, h), plus(other, get(rows, (1 - n, k, h))))
+                put_short(back, (t, k, EIGHT * h), origin)
 
 
 @njit(cache=True)
-def _blend_advance(trans, nodes, weights, free, row, step, first, last, rows):
-    """Do what `_advance` does, for all blends; row is where the sequence begins in nodes."""
-    weight = weights[nodes.shape[0]]
+def _blend_advance(trans, nodes, weights, row, step, first, last, rows, table, back):
+    """Move rows[0] (K, H, 8) from position first - 1 to last - 1; row is where the sequence begins.
+
+    back[t - first] gets the smallest states that the best paths to t come from.
+    """
+    n = 0
     for t in range(first, last):
-        n = t - first + 1
-        _blend_push(trans, step + t - 1 if trans.shape[0] > 1 else 0, weight, free, rows, n)
-        _blend_nodes(nodes, row + t, weights, rows, n)
+        if trans.shape[0] > 1:
+            _blend_edges(trans, step + t - 1, weights, table)
+        _blend_nodes(nodes, row + t, weights, rows, 1 - n)
+        _blend_push(rows, n, table, back, t - first)
+        n = 1 - n
+    if n == 1:
+        for j in range(rows.shape[1]):
+            for h in range(rows.shape[2]):
+                put(rows, (0, j, h), get(rows, (1, j, h)))
 
 
 @njit(cache=True)
-def _blend_ends(rows, n, at):
-    """Set at[g] to the smallest j that attains the largest rows[n, j, g]."""
+def _blend_ends(rows, at, score):
+    """Set at[g] to the smallest j that attains the largest rows[0, j, g], and score[g] to that."""
     for g in range(at.shape[0]):
-        best, where = -np.inf, 0
-        for j in range(rows.shape[1]):
-            if rows[n, j, g] > best:
-                best, where = rows[n, j, g], j
-        at[g] = where
+        h, b = g // EIGHT, g % EIGHT
+        score[g], at[g] = rows[0, 0, h, b], 0
+        for j in range(1, rows.shape[1]):
+            if rows[0, j, h, b] > score[g]:
+                score[g], at[g] = rows[0, j, h, b], j
 
 
 @njit(cache=True, nogil=True)
-def best_blends(start, trans, nodes, weights, free, ptr, rows, kept, at, states, scores):
-    """Fill states (G, N) and scores (G, sequences); weights is (F + 1, G), free its zeros at F."""
-    K, G, block = nodes.shape[2], weights.shape[1], rows.shape[0] - 1
-    weight = weights[nodes.shape[0]]
+def best_blends(start, trans, nodes, weights, ptr, room, states, scores):
+    """Fill states (G, N) and scores (sequences, G); weights is (F + 1, H, 8) with room for G."""
+    rows, kept, table, back, at = room
+    K, H, block, last_weight = rows.shape[1], rows.shape[2], back.shape[0], weights.shape[0] - 1
+    if trans.shape[0] == 1:
+        _blend_edges(trans, 0, weights, table)
     for q in range(ptr.shape[0] - 1):
         row, T, step = ptr[q], ptr[q + 1] - ptr[q], ptr[q] - q
-        for j in range(K):
-            for g in range(G):
-                rows[0, j, g] = weight[g] * start[j] if weight[g] != 0.0 else 0.0
         _blend_nodes(nodes, row, weights, rows, 0)
+        for j in range(K):
+            for h in range(H):
+                weight, begin = get(weights, (last_weight, h)), same(start[j])
+                # weight zero forbids nothing
+                begin = larger(weight, same(0.0), times(weight, begin), same(0.0))
+                put(rows, (0, j, h), plus(begin, get(rows, (0, j, h))))
         n_blocks = max(1, (T - 1 + block - 1) // block)
         for leg in range(2 * n_blocks - 1):  # through the blocks, and from the last one back
             onward = leg < n_blocks
             b = leg if onward else 2 * n_blocks - 2 - leg
             first, last = 1 + b * block, min(T, 1 + (b + 1) * block)
-            if onward:
-                copy_table(rows[0], kept[b])
-            else:
-                copy_table(kept[b], rows[0])
-            _blend_advance(trans, nodes, weights, free, row, step, first, last, rows)
+            for j in range(K):
+                for h in range(H):
+                    if onward:
+                        put(kept, (b, j, h), get(rows, (0, j, h)))
+                    else:
+                        put(rows, (0, j, h), get(kept, (b, j, h)))
+            _blend_advance(trans, nodes, weights, row, step, first, last, rows, table, back)
             if leg < n_blocks - 1:
-                copy_table(rows[block], rows[0])
                 continue
             if onward:
-                _blend_ends(rows, last - first, at)
-                for g in range(G):
-                    scores[g, q] = rows[last - first, at[g], g]
+                _blend_ends(rows, at, scores[q])
+                for g in range(at.shape[0]):
                     states[g, row + T - 1] = at[g]
             for t in range(last - 1, first - 1, -1):
-                s = step + t - 1 if trans.shape[0] > 1 else 0
-                _blend_origins(trans, s, weight, rows, t - first, at)
-                for g in range(G):
+                for g in range(at.shape[0]):
+                    at[g] = back[t - first, at[g], g]
                     states[g, row + t - 1] = at[g]
 
 
@@ -865,9 +877,10 @@ def _warmup() -> None:
         score_paths(start, trans, False, nodes, ptr, states, score)
         k_best_kernel(start, trans, False, nodes, ptr, 1, states[None], score[None])
         draw_paths(start, linear, trans, shift, nodes, ptr, np.zeros((1, 3)), states[None])
-    room = np.empty((3, 2, 1))
-    blend = np.ones((2, 1))
-    free, at = np.zeros(0, np.int64), np.zeros(1, np.int64)
-    best_blends(
-        start, dense, nodes[None], blend, free, ptr, room, room, at, states[None], score[None]
+    room = (
+        *(np.zeros((2, 2, 1, EIGHT)) for _ in range(3)),
+        np.zeros((2, 2, EIGHT), np.int16),
+        np.zeros(1, np.int64),
     )
+    blend = np.ones((2, 1, EIGHT))
+    best_blends(start, dense, nodes[None], blend, ptr, room, states[None], score[None])

@@ -15,18 +15,29 @@ Arithmetic is linear with scaling; a sequence whose numbers would leave its rang
 
 from __future__ import annotations
 
-import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from octavo.engine.chains.inference import Edges, chain_marginals
 from octavo.engine.chains.sequences import check_lengths
+from octavo.engine.compilation.eights import (
+    EIGHT,
+    get,
+    larger,
+    plus,
+    plus_product,
+    put,
+    quotient,
+    same,
+    times,
+    total,
+)
 from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.estimators.arrays import Floats
 
-_LANES = 8
+LANES = EIGHT  # sequences side by side
 TINY = 1e-140  # forward probabilities stay above it, or the sequence is handed on
 RANGE = 160.0  # so do the logs of single factors: the product of a probability and two factors
 # is then above 1e-140 e^-320 = 1e-279, a normal number
@@ -84,7 +95,67 @@ class TiedMarginals(NamedTuple):
     log_partition: Floats
 
 
-def _outgoing(indptr, source):
+# --- layout -------------------------------------------------------------------------------------
+
+
+class LaneLayout(NamedTuple):
+    """Where sequences lie when eight of like length stand side by side.
+
+    Group g has the rows ``base[g]:base[g + 1]``. Position n of the stacked sequences lies in row
+    ``row[n]`` and lane ``lane[n]``; sequence q in group ``group[q]`` and lane ``own[q]``. ``left``
+    (R, lanes) counts the positions that a sequence still has, with that of the row; then zero.
+    """
+
+    base: NDArray[np.int64]
+    row: NDArray[np.int64]
+    lane: NDArray[np.int64]
+    group: NDArray[np.int64]
+    own: NDArray[np.int64]
+    left: Floats
+
+    @classmethod
+    def of(cls, lengths: NDArray[np.int64]) -> LaneLayout:
+        """Return the layout of sequences of some lengths."""
+        order = np.argsort(-lengths, kind="stable")  # no lane waits long for another
+        rank = np.empty(lengths.size, dtype=np.int64)
+        rank[order] = np.arange(lengths.size)
+        base = np.concatenate([[0], np.cumsum(lengths[order[::LANES]])])
+        group, own = np.divmod(rank, LANES)
+        before = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        row, lane = np.repeat(base[group], lengths) + before, np.repeat(own, lengths)
+        left = np.zeros((base[-1], LANES))
+        left[row, lane] = np.repeat(lengths, lengths) - before
+        return cls(base, row, lane, group, own, left)
+
+    def packed(self, values: Floats) -> Floats:
+        """Return what belongs to positions (N, ...) side by side: (R, ..., lanes), or zero."""
+        found = np.zeros((self.left.shape[0], *values.shape[1:], LANES))
+        np.moveaxis(found, -1, 1)[self.row, self.lane] = values
+        return found
+
+    def unpacked(self, packed: Floats) -> Floats:
+        """Return what belongs to positions (N, ...) from (R, ..., lanes)."""
+        found: Floats = np.moveaxis(packed, -1, 1)[self.row, self.lane]
+        return found
+
+    def by_group(self, values: Floats) -> Floats:
+        """Return what belongs to sequences by group and lane; zero where there is none."""
+        found = np.zeros((self.base.size - 1, LANES))
+        found[self.group, self.own] = values
+        return found
+
+    def log_scales(self, inverse: Floats, lengths: NDArray[np.int64]) -> Floats:
+        """Return the log of the product of what each sequence was divided by, from its inverses."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return -self.sums(np.log(self.unpacked(inverse)), lengths)
+
+    def sums(self, values: Floats, lengths: NDArray[np.int64]) -> Floats:
+        """Return the sums over sequences of what belongs to positions (N,)."""
+        found: Floats = np.add.reduceat(values, np.cumsum(lengths) - lengths)
+        return found
+
+
+def outgoing_edges(indptr, source):
     """Return the edges by source, single states and then groups: pointer, target and number."""
     K = indptr.shape[0] - 1
     counts = np.bincount(source, minlength=2 * K)
@@ -93,231 +164,177 @@ def _outgoing(indptr, source):
     return np.concatenate([[0], np.cumsum(counts)]), target, number
 
 
-@njit(cache=True)
-def _load(nodes, ptr, lanes, factor, log_z, trusted):
-    """Fill factor (T, C, lanes) with exp(nodes - their maximum), 0 after a sequence's end."""
-    C = nodes.shape[1]
-    for t in range(ptr[lanes[0] + 1] - ptr[lanes[0]]):
-        for c in range(C):
-            for b in range(_LANES):
-                factor[t, c, b] = 0.0
-    for b in range(lanes.shape[0]):
-        q = lanes[b]
-        log_z[q] = 0.0
-        for t in range(ptr[q + 1] - ptr[q]):
-            row = nodes[ptr[q] + t]
-            top = -np.inf
-            for c in range(C):
-                top = max(top, row[c])
-            if top == -np.inf:
-                trusted[q] = False
-                break
-            log_z[q] += top  # log Z gets back what the factors lose
-            for c in range(C):
-                below = row[c] - top
-                factor[t, c, b] = math.exp(below)
-                if below < -RANGE and below > -np.inf:
-                    trusted[q] = False
+def factors_of(nodes: Floats) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    """Return exponentials of scores (N, C), what was taken from each row, and which are in range.
+
+    A row keeps what it has where that is near enough to zero.
+    """
+    n = nodes.shape[0]
+    if nodes.min() > -RANGE and nodes.max() < RANGE:
+        return np.exp(nodes), np.zeros(n), np.ones(n, dtype=bool)
+    top = nodes.max(axis=1)
+    possible = top > -np.inf
+    top[~possible] = 0.0
+    below = nodes - top[:, None]
+    safe = possible & np.all((below > -RANGE) | (below == -np.inf), axis=1)
+    return np.exp(below), top, safe
+
+
+# --- recursions ---------------------------------------------------------------------------------
 
 
 @njit(cache=True)
-def _forward(start, edges, column, end, factor, size, alpha, inverse, least):
-    """Fill alpha (T, 2K, lanes) with P(state | positions so far), then the sums over groups."""
-    indptr, source, weight, parent = edges
-    K = column.shape[0]
-    sums, total = np.empty(_LANES), np.empty(_LANES)
-    for b in range(_LANES):
-        least[b] = 1.0
-    for t in range(size[0]):
-        ends_here = False
-        for b in range(size.shape[0]):
-            ends_here |= t == size[b] - 1
-        for b in range(_LANES):
-            total[b] = 0.0
-        for j in range(K):
-            for b in range(_LANES):
-                sums[b] = start[j] if t == 0 else 0.0
-            if t > 0:
-                for e in range(indptr[j], indptr[j + 1]):
-                    w, i = weight[e], source[e]
-                    for b in range(_LANES):
-                        # α_{t-1}: single states, then sums over groups
-                        sums[b] += w * alpha[t - 1, i, b]
-            c = column[j]
-            for b in range(_LANES):
-                alpha[t, j, b] = sums[b] * factor[t, c, b]
-            if ends_here:
-                for b in range(size.shape[0]):
-                    if t == size[b] - 1:
-                        alpha[t, j, b] *= end[j]
-            for b in range(_LANES):
-                total[b] += alpha[t, j, b]
-        for b in range(_LANES):
-            inverse[t, b] = 1.0 / total[b] if total[b] > 0.0 else 0.0
-        for j in range(K):
-            for b in range(_LANES):
-                p = alpha[t, j, b] * inverse[t, b]
-                least[b] = min(least[b], p if p > 0.0 else 1.0)
-                alpha[t, j, b] = alpha[t, K + j, b] = p
-        for j in range(K - 1, -1, -1):
-            if parent[j] >= 0:
-                i = K + parent[j]
-                for b in range(_LANES):
-                    # suffixes first: a group is its state with all groups inside
-                    alpha[t, i, b] += alpha[t, K + j, b]
+def sum_into(indptr, source, weight, alpha, t, k):
+    """Return Σ_i alpha[t, i] weight(i, k): over single states and, where i >= K, groups of them."""
+    sums = same(0.0)
+    for e in range(indptr[k], indptr[k + 1]):
+        sums = plus_product(sums, same(weight[e]), get(alpha, (t, source[e])))
+    return sums
 
 
 @njit(cache=True)
-def _backward(out, weight, parent, column, end, factor, size, alpha, inverse, ratio, shared):
-    """Fill ratio with what an edge into a state is worth, and shared with node marginals.
+def normalise(alpha, t, parent, scale, low):
+    """Scale alpha[t] (2K, lanes), fill in sums over groups; return low or the least positive entry.
 
-    The marginal of an edge i → j at t is alpha[t-1, i] weight ratio[t, j].
+    Zero is returned for a scale that is not positive.
+    """
+    K, nothing, one = parent.shape[0], same(0.0), same(1.0)
+    low = larger(scale, nothing, low, nothing)
+    for k in range(K):
+        p = times(get(alpha, (t, k)), scale)
+        positive = larger(p, nothing, p, one)
+        low = larger(low, positive, positive, low)
+        put(alpha, (t, k), p)
+        put(alpha, (t, K + k), p)
+    for k in range(K - 1, -1, -1):
+        if parent[k] >= 0:
+            i = K + parent[k]
+            # suffixes first: a group is its state with all groups inside
+            put(alpha, (t, i), plus(get(alpha, (t, i)), get(alpha, (t, K + k))))
+    return low
+
+
+@njit(cache=True)
+def pull_back(out, weight, parent, ratio, t, pulled, beta):
+    """Set beta (K, lanes) to what leaves each state for the worths ratio[t] of what it enters.
+
+    ``out`` are the edges of `outgoing_edges`; ``pulled`` is room for 2K rows.
     """
     pointer, target, number = out
-    K = column.shape[0]
-    beta, pulled = np.empty((K, _LANES)), np.empty((2 * K, _LANES))
-    sums = np.empty(_LANES)
-    for j in range(K):
-        for b in range(_LANES):
-            beta[j, b] = 0.0
-    for t in range(size[0] - 1, -1, -1):
-        for c in range(shared.shape[1]):
-            for b in range(_LANES):
-                shared[t, c, b] = 0.0
-        ends_here = False
-        for b in range(size.shape[0]):
-            if t == size[b] - 1:
-                for j in range(K):
-                    beta[j, b] = 1.0
-                ends_here = True
-        for j in range(K):
-            c = column[j]
-            for b in range(_LANES):
-                # A state that cannot be reached may have a boundless future: leave it out.
-                future = beta[j, b] if alpha[t, j, b] > 0.0 else 0.0
-                shared[t, c, b] += alpha[t, j, b] * future  # α_t(j) β_t(j), already normalised
-                ratio[t, j, b] = future * factor[t, c, b] * inverse[t, b]
-            if ends_here:
-                for b in range(size.shape[0]):
-                    if t == size[b] - 1:
-                        ratio[t, j, b] *= end[j]
-        if t == 0:
-            break
-        for i in range(2 * K):
-            for b in range(_LANES):
-                sums[b] = 0.0
-            for n in range(pointer[i], pointer[i + 1]):
-                w, j = weight[number[n]], target[n]
-                for b in range(_LANES):
-                    sums[b] += w * ratio[t, j, b]
-            for b in range(_LANES):
-                pulled[i, b] = sums[b]
-        for i in range(K):
-            if parent[i] >= 0:
-                k = K + parent[i]
-                for b in range(_LANES):
-                    pulled[K + i, b] += pulled[k, b]
-            for b in range(_LANES):
-                # what left the state itself and all groups around it
-                beta[i, b] = pulled[i, b] + pulled[K + i, b]
+    K = parent.shape[0]
+    for i in range(2 * K):
+        sums = same(0.0)
+        for n in range(pointer[i], pointer[i + 1]):
+            sums = plus_product(sums, same(weight[number[n]]), get(ratio, (t, target[n])))
+        put(pulled, (i,), sums)
+    for i in range(K):
+        around = get(pulled, (K + i,))
+        if parent[i] >= 0:
+            around = plus(around, get(pulled, (K + parent[i],)))
+            put(pulled, (K + i,), around)
+        # what left the state itself and all groups around it
+        put(beta, (i,), plus(get(pulled, (i,)), around))
 
 
 @njit(cache=True)
-def _add_edges(indptr, source, weight, size, share, alpha, ratio, pairs):
-    """Add the marginals of all edges, each sequence by its share."""
-    sums = np.empty(_LANES)
+def add_edges(indptr, source, weight, T, own, alpha, ratio, pairs):
+    """Add the marginals of all edges, each sequence by its share ``own``; those of zero not."""
     for j in range(indptr.shape[0] - 1):
         for e in range(indptr[j], indptr[j + 1]):
-            i = source[e]
-            for b in range(_LANES):
-                sums[b] = 0.0
-            for t in range(1, size[0]):
-                for b in range(_LANES):
-                    # Σ_t α_{t-1}(i) ratio_t(j), without the edge's own weight
-                    sums[b] += alpha[t - 1, i, b] * ratio[t, j, b]
-            total = 0.0
-            for b in range(share.shape[0]):
-                total += share[b] * sums[b]
-            pairs[e] += weight[e] * total  # expected uses of an edge, by shares of sequences
+            i, sums = source[e], same(0.0)
+            for t in range(1, T):
+                # Σ_t α_{t-1}(i) ratio_t(j), without the edge's own weight
+                sums = plus_product(sums, get(alpha, (t - 1, i)), get(ratio, (t, j)))
+            # expected uses of an edge; what a share of zero has need not be finite
+            pairs[e] += weight[e] * total(larger(own, same(0.0), times(own, sums), same(0.0)))
 
 
 @njit(cache=True)
-def _log_partitions(lanes, size, inverse, least, share, log_z, trusted, own):
-    """Add the logs of the scales to log Z; ``own`` is 0 for a sequence not to be trusted."""
-    for b in range(lanes.shape[0]):
-        q = lanes[b]
-        own[b] = 0.0
-        trusted[q] &= least[b] > TINY and inverse[size[b] - 1, b] > 0.0
-        if trusted[q]:
-            own[b] = share[q]
-            product = 1.0  # log Z = -Σ log of the inverse normalisers, in few logarithms
-            for t in range(size[b]):
-                product *= inverse[t, b]
-                if product > 1e150 or product < 1e-150:
-                    log_z[q] -= math.log(product)
-                    product = 1.0
-            log_z[q] -= math.log(product)
+def add_states(own, states, totals):
+    """Add what sequences have of each state (K, lanes), each by its share; those of zero not."""
+    for k in range(totals.shape[0]):
+        mine = times(own, get(states, (k,)))
+        totals[k] += total(larger(own, same(0.0), mine, same(0.0)))
 
 
 @njit(cache=True)
-def _hand_over(first, length, b, own, start, marginal, alpha, ratio, shared, starts, ends):
-    """Write the marginals of lane b, a sequence that begins at row ``first``."""
-    for t in range(length):
-        for c in range(shared.shape[1]):
-            shared[first + t, c] = marginal[t, c, b]
-    for k in range(start.shape[0]):
-        ends[k] += own * alpha[length - 1, k, b]
-        if alpha[0, k, b] > 0.0:
-            starts[k] += own * start[k] * ratio[0, k, b]
+def _forward(start, edges, column, end, factor, left, first, T, alpha, inverse):
+    """Fill alpha (T, 2K, lanes) with P(state | positions so far), then the sums over groups.
 
-
-@njit(cache=True)
-def _forget_lane(T, b, alpha, ratio):
-    """Set a lane to zero: what it holds may not be finite."""
-    for t in range(T):
-        for k in range(alpha.shape[1]):
-            alpha[t, k, b] = 0.0
-        for k in range(ratio.shape[1]):
-            ratio[t, k, b] = 0.0
-
-
-# Plain loops instead of slices and array expressions: they run as fast and compile faster
-# (an array assigned to a slice brings the text of numba's error message with it).
-@njit(cache=True, nogil=True)
-def _tied(start, edges, outgoing, nodes, column, end, ptr, order, share, room, trusted, out):
-    """Fill the arrays of ``out`` group by group; tell which sequences can be trusted."""
-    shared, pairs, starts, ends, log_z = out
-    factor, marginal, alpha, ratio, inverse, least, own_shares, sizes = room
+    Return the least of its positive entries.
+    """
     indptr, source, weight, parent = edges
-    for g in range(0, order.shape[0], _LANES):
-        lanes = order[g : g + _LANES]
-        size, own = sizes[: lanes.shape[0]], own_shares[: lanes.shape[0]]
-        for b in range(lanes.shape[0]):
-            size[b] = ptr[lanes[b] + 1] - ptr[lanes[b]]
-        _load(nodes, ptr, lanes, factor, log_z, trusted)
-        _forward(start, edges, column, end, factor, size, alpha, inverse, least)
-        _log_partitions(lanes, size, inverse, least, share, log_z, trusted, own)
+    nothing, one, low = same(0.0), same(1.0), same(1.0)
+    for t in range(T):
+        inside, whole = get(left, (first + t,)), nothing
+        for j in range(column.shape[0]):
+            # α_{t-1}: single states, then sums over groups
+            sums = sum_into(indptr, source, weight, alpha, t - 1, j) if t > 0 else same(start[j])
+            sums = times(sums, get(factor, (first + t, column[j])))
+            sums = times(sums, larger(inside, one, one, same(end[j])))
+            put(alpha, (t, j), sums)
+            whole = plus(whole, sums)
+        scale = larger(whole, nothing, quotient(one, whole), nothing)
+        put(inverse, (first + t,), scale)
+        low = normalise(alpha, t, parent, larger(inside, nothing, scale, one), low)
+    return low
+
+
+@njit(cache=True)
+def _backward(
+    outgoing, weight, parent, column, end, factor, left, first, T, alpha, inverse, room, shared
+):
+    """Fill ratio with what an edge into a state is worth, and shared with node marginals.
+
+    The marginal of an edge i → j at t is alpha[t-1, i] weight ratio[t, j]; ``last`` gets those of
+    states at the ends of sequences.
+    """
+    ratio, pulled, beta, last = room
+    nothing, one = same(0.0), same(1.0)
+    for t in range(T - 1, -1, -1):
+        inside, scale = get(left, (first + t,)), get(inverse, (first + t,))
+        for j in range(column.shape[0]):
+            c, past = column[j], get(alpha, (t, j))
+            future = get(beta, (j,)) if t < T - 1 else nothing
+            known = get(last, (j,)) if t < T - 1 else nothing
+            put(last, (j,), larger(inside, one, known, larger(inside, nothing, past, nothing)))
+            future = larger(inside, one, future, one)
+            # A state that cannot be reached may have a boundless future: leave it out.
+            future = larger(past, nothing, future, nothing)
+            # α_t(j) β_t(j), already normalised
+            put(shared, (first + t, c), plus_product(get(shared, (first + t, c)), past, future))
+            future = times(times(future, get(factor, (first + t, c))), scale)
+            put(ratio, (t, j), times(future, larger(inside, one, one, same(end[j]))))
+        if t > 0:
+            pull_back(outgoing, weight, parent, ratio, t, pulled, beta)
+
+
+@njit(cache=True, nogil=True)
+def _tied(start, edges, outgoing, column, end, factor, left, base, share, room, out):
+    """Fill the arrays of ``out`` group by group."""
+    shared, inverse, pairs, starts, ends, least = out
+    alpha, ratio, pulled, beta, last = room
+    indptr, source, weight, parent = edges
+    for g in range(base.shape[0] - 1):
+        first, T = base[g], base[g + 1] - base[g]
+        low = _forward(start, edges, column, end, factor, left, first, T, alpha, inverse)
+        put(least, (g,), low)
+        own = larger(low, same(TINY), get(share, (g,)), same(0.0))
         _backward(
-            outgoing, weight, parent, column, end, factor, size, alpha, inverse, ratio, marginal
-        )
-        for b in range(lanes.shape[0]):
-            if trusted[lanes[b]]:
-                _hand_over(
-                    ptr[lanes[b]], size[b], b, own[b], start, marginal, alpha, ratio, shared,
-                    starts, ends,
-                )  # fmt: skip
-            else:
-                _forget_lane(size[0], b, alpha, ratio)
-        _add_edges(indptr, source, weight, size, own, alpha, ratio, pairs)
+            outgoing, weight, parent, column, end, factor, left, first, T, alpha, inverse,
+            (ratio, pulled, beta, last), shared,
+        )  # fmt: skip
+        add_edges(indptr, source, weight, T, own, alpha, ratio, pairs)
+        add_states(own, last, ends)
+        for k in range(column.shape[0]):
+            worth = times(same(start[k]), get(ratio, (0, k)))
+            put(last, (k,), larger(get(alpha, (0, k)), same(0.0), worth, same(0.0)))
+        add_states(own, last, starts)
 
 
-def _room(longest: int, C: int, K: int) -> tuple[NDArray[Any], ...]:
-    """Return the arrays that `_tied` works in: made here, they cost the kernel no code."""
-    tables = [np.empty((longest, width, _LANES)) for width in (C, C, 2 * K, K)]
-    return (
-        *tables, np.empty((longest, _LANES)), np.empty(_LANES), np.empty(_LANES),
-        np.empty(_LANES, np.int64),
-    )  # fmt: skip
+def lanes_of(*shape: int) -> Floats:
+    """Return room for numbers of all lanes."""
+    return np.empty((*shape, LANES))
 
 
 def tied_marginals(
@@ -363,28 +380,7 @@ def tied_marginals(
     out = TiedMarginals(
         np.zeros(nodes.shape), np.zeros(edges.source.size), np.zeros(K), np.zeros(K), np.empty(n)
     )
-    linear, shift, in_range = zip(*(exp_in_place(x) for x in (start, edges.score, end)))
-    if all(in_range):
-        # lanes of about equal length: none waits long for another
-        order = np.argsort(-lengths, kind="stable")
-        trusted = np.ones(n, dtype=bool)
-        _tied(
-            linear[0],
-            (edges.indptr, edges.source, linear[1], edges.parent),
-            _outgoing(edges.indptr, edges.source),
-            np.ascontiguousarray(nodes, dtype=np.float64),
-            column,
-            linear[2],
-            ptr,
-            order,
-            share,
-            _room(int(lengths.max()), nodes.shape[1], K),
-            trusted,
-            tuple(out),
-        )
-        out.log_partition[:] += shift[0] + (lengths - 1) * shift[1] + shift[2]
-    else:
-        trusted = np.zeros(n, dtype=bool)
+    trusted = _linear_sums(start, edges, nodes, column, lengths, end, share, out)
     if not trusted.all():
         single, origin = edges.expanded()
         for q in np.flatnonzero(~trusted):
@@ -393,6 +389,46 @@ def tied_marginals(
             wide[-1] += end
             out.log_partition[q] = _one(start, single, origin, wide, column, rows, share[q], out)
     return out
+
+
+def _linear_sums(
+    start: Floats,
+    edges: GroupedEdges,
+    nodes: Floats,
+    column: NDArray[np.int64],
+    lengths: NDArray[np.int64],
+    end: Floats,
+    share: Floats,
+    out: TiedMarginals,
+) -> NDArray[np.bool_]:
+    """Fill what sums in linear arithmetic give; tell which sequences can be trusted."""
+    linear, shift, in_range = zip(*(exp_in_place(x) for x in (start, edges.score, end)))
+    if not all(in_range):
+        return np.zeros(lengths.size, dtype=bool)
+    layout, K = LaneLayout.of(lengths), column.size
+    longest = int(lengths.max())
+    factor, top, safe = factors_of(nodes)
+    trusted = layout.sums(~safe, lengths) == 0
+    factor = layout.packed(factor)
+    shared, inverse, least = np.zeros(factor.shape), lanes_of(layout.base[-1]), layout.by_group(0.0)
+    _tied(
+        linear[0],
+        (edges.indptr, edges.source, linear[1], edges.parent),
+        outgoing_edges(edges.indptr, edges.source),
+        column,
+        linear[2],
+        factor,
+        layout.left,
+        layout.base,
+        layout.by_group(np.where(trusted, share, 0.0)),
+        (lanes_of(longest, 2 * K), lanes_of(longest, K), lanes_of(2 * K), lanes_of(K), lanes_of(K)),
+        (shared, inverse, out.pairs, out.starts, out.ends, least),
+    )
+    trusted &= least[layout.group, layout.own] > TINY
+    out.nodes[:] = layout.unpacked(shared)
+    out.log_partition[:] = layout.log_scales(inverse, lengths) + layout.sums(top, lengths)
+    out.log_partition[:] += shift[0] + (lengths - 1) * shift[1] + shift[2]
+    return trusted
 
 
 def exp_in_place(scores: Floats) -> tuple[Floats, float, bool]:
@@ -407,6 +443,7 @@ def exp_in_place(scores: Floats) -> tuple[Floats, float, bool]:
 def _one(start, edges, origin, wide, column, rows, share, out: TiedMarginals) -> float:
     """Do one sequence by `chain_marginals`, with scores ``wide`` of its states; return log Z."""
     found = chain_marginals(start, edges, wide, pairs="total")
+    out.nodes[rows] = 0.0
     np.add.at(out.nodes[rows].T, column, found.nodes.T)
     out.pairs[:] += share * np.bincount(origin, found.pairs, minlength=out.pairs.size)
     out.starts[:] += share * found.nodes[0]

@@ -10,33 +10,91 @@ the transitions) is extended by segments of every length (state by state). They 
 T (E + L K), not T L E.
 
 Shapes: ``scores`` is (N, L, C), N the sum of ``lengths``: row n has the segments that begin at
-position n, of 1, 2, .. positions; those that reach beyond the sequence are ignored. ``column`` is
-(K,), never falling: states with the same scores stand together. Transitions are `GroupedEdges`.
+position n, of 1, 2, .. positions; those that reach beyond the sequence are ignored. Where scores
+of segments are sums over their positions, `SegmentScores` in their place says so, and sums are many
+times faster. ``column`` is (K,), never falling: states with the same scores stand together.
+Transitions are `GroupedEdges`.
 
-Sums are linear with scaling where no number can underflow, and in logarithms where one would.
+Sums are linear with scaling where no number can underflow (`octavo.engine.chains.segment_lanes`),
+and in logarithms where one would.
 """
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from octavo.engine.chains.kernels import insert_best
-from octavo.engine.chains.lanes import RANGE, TINY, GroupedEdges, exp_in_place
+from octavo.engine.chains.lanes import (
+    LANES,
+    RANGE,
+    TINY,
+    GroupedEdges,
+    LaneLayout,
+    exp_in_place,
+    factors_of,
+    lanes_of,
+    outgoing_edges,
+)
+from octavo.engine.chains.segment_lanes import tied_segments
 from octavo.engine.chains.sequences import check_lengths
 from octavo.engine.compilation.copies import copy_row, fill_row
 from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.estimators.arrays import Floats, Ints
 
-_FAINT = 1e-50  # a sum above it has lost nothing to terms below e^-RANGE
+
+class SegmentScores(NamedTuple):
+    """Scores of segments as sums over their positions, and what a segment has besides.
+
+    That of u .. u + d in column c is Σ positions[u .. u + d, c] + begin[u, c] + stop[u + d, c] +
+    extra[u, d, c]: ``positions``, ``begin`` and ``stop`` are (N, C), ``extra`` (N, L, C), or
+    (1, L, C) where it does not depend on the place. None for ``begin`` or ``stop`` is zero.
+    """
+
+    positions: Floats
+    extra: Floats
+    begin: Floats | None = None
+    stop: Floats | None = None
+
+    def table(self) -> Floats:
+        """Return all scores (N, L, C)."""
+        n, L = self.positions.shape[0], self.extra.shape[1]
+        scores = np.empty((n, L, self.positions.shape[1]))
+        scores[:] = self.extra
+        if self.begin is not None:
+            scores += self.begin[:, None]
+        run = np.zeros_like(self.positions)
+        for d in range(min(L, n)):
+            run[: n - d] += self.positions[d:]  # one addition a length
+            scores[: n - d, d] += run[: n - d]
+            if self.stop is not None:
+                scores[: n - d, d] += self.stop[d:]
+        return scores
+
+    def rows(self, rows: slice) -> SegmentScores:
+        """Return those of some positions."""
+        extra = self.extra[rows] if self.extra.shape[0] > 1 else self.extra
+        ends = (part if part is None else part[rows] for part in (self.begin, self.stop))
+        return SegmentScores(self.positions[rows], extra, *ends)
 
 
 class SegmentMarginals(NamedTuple):
-    """Marginals of segments (N, L, C), totals (E,), (K,), (K,), and log Z of each sequence."""
+    """Marginals of segments, totals of transitions and of first and last states, and log Z.
+
+    ``segments`` (N, L, C) has P(a segment of d + 1 positions begins at n); ``begin`` and ``stop``
+    (N, C) those of any length that begin at a position or end with it, ``covered`` those around
+    it. ``lengths`` (L, C), ``pairs`` (E,), ``starts`` and ``ends`` (K,) are totals over all
+    sequences. `segment_marginals` tells which of ``segments`` and ``lengths`` is filled.
+    """
 
     segments: Floats
+    begin: Floats
+    stop: Floats
+    covered: Floats
+    lengths: Floats
     pairs: Floats
     starts: Floats
     ends: Floats
@@ -57,247 +115,6 @@ class Segmentations(NamedTuple):
         rows = slice(self.ptr[q], self.ptr[q + 1])
         columns = (self.start[rows].tolist(), self.stop[rows].tolist(), self.state[rows].tolist())
         return list(zip(*columns))
-
-
-# --- sums, linear -------------------------------------------------------------------------------
-
-
-@njit(cache=True)
-def _add(part, total):
-    """Add a row to another."""
-    for k in range(part.shape[0]):
-        total[k] += part[k]
-
-
-@njit(cache=True)
-def _gather(a, parent, extended):
-    """Set extended (2K,) to the numbers of states and the sums of their groups."""
-    K = a.shape[0]
-    for k in range(K):
-        extended[k] = extended[K + k] = a[k]
-    for k in range(K - 1, -1, -1):
-        if parent[k] >= 0:
-            extended[K + parent[k]] += extended[K + k]
-
-
-@njit(cache=True)
-def _spread(pulled, parent, out):
-    """Set out (K,) to what comes to a state itself and to all groups around it."""
-    K = out.shape[0]
-    for k in range(K):
-        if parent[k] >= 0:
-            pulled[K + k] += pulled[K + parent[k]]
-        out[k] = pulled[k] + pulled[K + k]
-
-
-@njit(cache=True)
-def _extend(j, scores, block, enter, offset, alive, out):
-    """Fill out with the sums over segments that end before position j; return their scale.
-
-    enter[u] e^offset[u] enters at position u. The scale is NaN where a state's sum may be too
-    small to be right, -inf where nothing ends here.
-    """
-    L, C = scores.shape[1:]
-    top = -np.inf
-    for d in range(min(L, j)):
-        u = j - 1 - d
-        for c in range(C):
-            if alive[u, c]:
-                # of all segments that end here: one scale for the position
-                top = max(top, scores[u, d, c] + offset[u])
-    fill_row(0.0, out)
-    if top == -np.inf:
-        return top
-    for c in range(C):
-        lost = False
-        for d in range(min(L, j)):
-            u = j - 1 - d
-            below = scores[u, d, c] + offset[u] - top
-            if not alive[u, c] or below == -np.inf:
-                continue
-            if below < -RANGE:
-                lost = True
-                continue
-            f = math.exp(below)
-            for q in range(block[c], block[c + 1]):
-                # α(j, q) of Cuong et al. (2014), Eq. (2): segments of every length
-                out[q] += f * enter[u, q]
-        if lost:
-            for q in range(block[c], block[c + 1]):
-                if out[q] < _FAINT:
-                    return np.nan
-    return top
-
-
-@njit(cache=True)
-def _filter(start, edges, end, scores, block, a, scale, enter, offset, alive, extended):
-    """Fill a[j] with what ends before position j; return log Z, NaN where it is not to be trusted.
-
-    a[j] is normalised and has the factor e^scale[j]; enter[u] has e^offset[u].
-    """
-    indptr, source, weight, shift, parent = edges
-    T, K, C = scores.shape[0], start.shape[0], scores.shape[2]
-    for j in range(T + 1):
-        if j > 0:
-            top = _extend(j, scores, block, enter, offset, alive, a[j])
-            if not top > -np.inf and j == T:
-                return top
-            total = 0.0
-            for q in range(K):
-                total += a[j, q]
-            if top != top:
-                return top
-            scale[j] = top + math.log(total) if total > 0.0 else -np.inf
-            for q in range(K):
-                if a[j, q] > 0.0:  # scaled to sum one: the scale is kept in logs
-                    a[j, q] /= total
-                    if a[j, q] < TINY:
-                        return np.nan
-        if j == T:
-            break
-        if j == 0:
-            copy_row(start, enter[0])
-            offset[0] = 0.0
-        else:
-            _gather(a[j], parent, extended)
-            for k in range(K):
-                into = 0.0
-                # Σ_p α(j, p) exp(edge(p, k)): what a segment from here begins with
-                for e in range(indptr[k], indptr[k + 1]):
-                    into += extended[source[e]] * weight[e]
-                enter[j, k] = into
-            offset[j] = scale[j] + shift
-        for c in range(C):
-            alive[j, c] = False
-            for q in range(block[c], block[c + 1]):
-                alive[j, c] |= enter[j, q] > 0.0
-    total = 0.0
-    for q in range(K):
-        total += a[T, q] * end[q]
-    return scale[T] + math.log(total) if total > 0.0 else -np.inf
-
-
-@njit(cache=True)
-def _smooth(start, edges, end, scores, block, a, scale, enter, offset, log_z, share, out):
-    """Fill the marginals of segments and add to the totals; return False if a factor overflows."""
-    indptr, source, weight, shift, parent = edges
-    segments, pairs, starts, ends = out
-    T, L, C = scores.shape
-    K = start.shape[0]
-    b, level = np.zeros((T + 1, K)), np.empty(T + 1)
-    fill_row(-np.inf, level)
-    ahead, pulled, extended = np.empty(K), np.empty(2 * K), np.empty(2 * K)
-    _normalise_future(end, a[T], 0.0, b, level, T)
-    for q in range(K):
-        # P(the last segment has state q)
-        ends[q] += share * a[T, q] * end[q] * math.exp(scale[T] - log_z)
-    for u in range(T - 1, -1, -1):
-        reach = min(L, T - u)
-        top = -np.inf
-        for d in range(reach):
-            for c in range(C):
-                top = max(top, scores[u, d, c] + level[u + 1 + d])
-        fill_row(0.0, ahead)
-        if top == -np.inf:
-            continue
-        whole = offset[u] + top - log_z
-        plain = -300.0 < whole < 300.0
-        factor = math.exp(whole) if plain else 0.0
-        for d in range(reach):
-            v = u + 1 + d
-            for c in range(C):
-                below = scores[u, d, c] + level[v] - top
-                f = math.exp(below)
-                joint = 0.0
-                for q in range(block[c], block[c + 1]):
-                    ahead[q] += f * b[v, q]  # β(u, q) of Eq. (3), for the next segments' sum
-                    joint += enter[u, q] * b[v, q]
-                if plain and joint > 1e-150 and f > 1e-150:  # nothing on the way underflows
-                    # P(segment) = enter · exp(score) · β / Z
-                    segments[u, d, c] = joint * f * factor
-                elif joint > 0.0:
-                    log_p = math.log(joint) + scores[u, d, c] + offset[u] + level[v] - log_z
-                    segments[u, d, c] = math.exp(log_p)
-        if u == 0:
-            if top - log_z > 700.0:
-                return False
-            f = share * math.exp(top - log_z)
-            for q in range(K):
-                starts[q] += f * start[q] * ahead[q]
-            break
-        if scale[u] == -np.inf:
-            continue
-        if offset[u] + top - log_z > 700.0:
-            return False
-        f = share * math.exp(offset[u] + top - log_z)
-        _gather(a[u], parent, extended)
-        fill_row(0.0, pulled)
-        for k in range(K):
-            for e in range(indptr[k], indptr[k + 1]):
-                worth = weight[e] * ahead[k]
-                pulled[source[e]] += worth
-                pairs[e] += f * extended[source[e]] * worth  # P(edge) between segments at u
-        _spread(pulled, parent, ahead)
-        _normalise_future(ahead, a[u], top + shift, b, level, u)
-    return True
-
-
-@njit(cache=True)
-def _normalise_future(future, past, offset, b, level, u):
-    """Set b[u] to the future of states that can be reached, at most 1, and level[u] to its log."""
-    top = 0.0
-    for q in range(future.shape[0]):
-        if past[q] > 0.0:
-            top = max(top, future[q])
-    if top == 0.0:
-        return
-    for q in range(future.shape[0]):
-        # at most one, so that products with α stay in range
-        b[u, q] = future[q] / top if past[q] > 0.0 else 0.0
-    level[u] = offset + math.log(top)
-
-
-@njit(cache=True, nogil=True)
-def _sums(start, edges, end, scores, block, ptr, share, marginals, out, log_z):
-    """Fill out and log_z sequence by sequence; return which can be trusted."""
-    segments, pairs, starts, ends = out
-    n, K, C = ptr.shape[0] - 1, start.shape[0], scores.shape[2]
-    longest = 0
-    for q in range(n):
-        longest = max(longest, ptr[q + 1] - ptr[q])
-    a, scale = np.empty((longest + 1, K)), np.empty(longest + 1)
-    enter, offset = np.empty((longest, K)), np.empty(longest)
-    alive, extended = np.empty((longest, C), np.bool_), np.empty(2 * K)
-    own = (np.empty(pairs.shape[0]), np.empty(K), np.empty(K))
-    trusted = np.empty(n, np.bool_)
-    for q in range(n):
-        mine = scores[ptr[q] : ptr[q + 1]]
-        log_z[q] = _filter(start, edges, end, mine, block, a, scale, enter, offset, alive, extended)
-        trusted[q] = log_z[q] == log_z[q]
-        if not marginals or not trusted[q] or log_z[q] == -np.inf:
-            continue
-        for part in own:
-            fill_row(0.0, part)
-        kept = segments[ptr[q] : ptr[q + 1]]
-        trusted[q] = _smooth(
-            start,
-            edges,
-            end,
-            mine,
-            block,
-            a,
-            scale,
-            enter,
-            offset,
-            log_z[q],
-            share[q],
-            (kept, own[0], own[1], own[2]),
-        )
-        if trusted[q]:
-            _add(own[0], pairs)
-            _add(own[1], starts)
-            _add(own[2], ends)
-    return trusted
 
 
 # --- sums, in logarithms ------------------------------------------------------------------------
@@ -578,19 +395,15 @@ def _sample_segments(start, trans, end, scores, column, ptr, uniforms, out):
 
 
 class _Problem(NamedTuple):
-    """Checked arguments, as the kernels take them."""
+    """Checked arguments; ``written`` where all scores were written out."""
 
     start: Floats
     edges: GroupedEdges
     end: Floats
-    scores: Floats
+    scores: SegmentScores
     column: Ints
     ptr: Ints
-
-    @property
-    def block(self) -> Ints:
-        """Where the states of each column begin."""
-        return np.searchsorted(self.column, np.arange(self.scores.shape[2] + 1))
+    written: bool
 
     def plain(self) -> tuple[tuple[Ints, Ints, Floats], Ints]:
         """Return transitions from single states, and which edge each comes from."""
@@ -602,82 +415,184 @@ def _checked(
     start: Floats,
     edges: GroupedEdges,
     end: Floats,
-    scores: Floats,
+    scores: Floats | SegmentScores,
     column: Ints,
     lengths: Ints,
 ) -> _Problem:
-    values = np.ascontiguousarray(scores, dtype=np.float64)
-    if values.ndim != 3:
-        raise ValueError(f"scores must be (N, L, C), got shape {values.shape}.")
+    written = not isinstance(scores, SegmentScores)
+    if not isinstance(scores, SegmentScores):
+        values = np.ascontiguousarray(scores, dtype=np.float64)
+        if values.ndim != 3:
+            raise ValueError(f"scores must be (N, L, C), got shape {values.shape}.")
+        # all in the extra part: paths and logarithms take them as they are
+        scores = SegmentScores(np.zeros(values[:, 0].shape), values)
+    n, C = scores.positions.shape
+    if scores.extra.shape not in ((1, scores.extra.shape[1], C), (n, scores.extra.shape[1], C)):
+        raise ValueError(
+            f"extra must be (1, L, {C}) or ({n}, L, {C}), got shape {scores.extra.shape}."
+        )
     if np.any(np.diff(column) < 0) or column.size != start.size:
         raise ValueError("column must have an entry a state, never falling.")
-    counts = check_lengths(lengths, values.shape[0], name="scores")
+    counts = check_lengths(lengths, n, name="scores")
     ptr = np.concatenate([[0], np.cumsum(counts)])
-    return _Problem(start, edges, end, values, np.asarray(column), ptr)
+    return _Problem(start, edges, end, scores, np.asarray(column), ptr, written)
 
 
-def _all_sums(problem: _Problem, share: Floats, marginals: bool) -> SegmentMarginals:
-    """Return sums in linear arithmetic, and in logarithms for sequences that need them."""
-    n, K = problem.ptr.size - 1, problem.start.size
-    out = SegmentMarginals(
-        np.zeros(problem.scores.shape if marginals else (0, 0, 0)),
-        np.zeros(problem.edges.source.size),
-        np.zeros(K),
-        np.zeros(K),
-        np.empty(n),
-    )
-    edges = problem.edges
-    linear, shift, in_range = zip(
-        *(exp_in_place(x) for x in (problem.start, edges.score, problem.end))
-    )
-    trusted = np.zeros(n, dtype=bool)
-    if all(in_range):
-        trusted = _sums(
-            linear[0],
-            (edges.indptr, edges.source, linear[1], shift[1], edges.parent),
-            linear[2],
-            problem.scores,
-            problem.block,
-            problem.ptr,
-            share,
-            marginals,
-            tuple(out[:4]),
-            out.log_partition,
+def _centred(scores: SegmentScores, ptr: Ints) -> SegmentScores:
+    """Return scores that were written out with as little as can be in their extra part.
+
+    It is exponentiated as it is. Segments that reach beyond their sequence get zero there.
+    """
+    extra = scores.extra
+    single = np.where(np.isfinite(extra[:, 0]), extra[:, 0], 0.0)
+    inner = SegmentScores(-single, extra).table()
+    left = np.repeat(ptr[1:], np.diff(ptr)) - np.arange(ptr[-1])
+    inner[np.arange(extra.shape[1]) >= left[:, None]] = 0.0
+    return SegmentScores(single, inner)
+
+
+def _factors(
+    problem: _Problem, layout: LaneLayout
+) -> tuple[tuple[Floats, Floats, Floats, Floats], Floats, NDArray[np.bool_]]:
+    """Return exponentials of scores in lanes, the logs of what was taken out of them, and trust.
+
+    Trusted are sequences all of whose factors are far from under- and overflow.
+    """
+    lengths = np.diff(problem.ptr)
+    scores = _centred(problem.scores, problem.ptr) if problem.written else problem.scores
+    linear, top, safe = factors_of(scores.positions)
+    found = [layout.packed(linear)]
+    none = np.zeros((1, scores.positions.shape[1]))
+    for part in (scores.begin, scores.stop, scores.extra):
+        part = none if part is None else part
+        safe = safe & _moderate(part)
+        with np.errstate(over="ignore"):
+            linear = np.exp(part)
+        # one for all rows, or one for each
+        own = part.shape[0] > 1
+        found.append(layout.packed(linear) if own else np.repeat(linear[..., None], LANES, axis=-1))
+    rate, begin, stop, extra = found
+    return (rate, begin, stop, extra), layout.sums(top, lengths), layout.sums(~safe, lengths) == 0
+
+
+def _moderate(scores: Floats) -> Any:
+    """Return by row whether the exponentials of scores are zero or far from under- and overflow."""
+    if scores.min(initial=0.0) > -RANGE and scores.max(initial=0.0) < RANGE:
+        return True
+    fine = (np.abs(scores) < RANGE) | (scores == -np.inf)
+    return np.all(fine, axis=tuple(range(1, scores.ndim)))
+
+
+def _linear_sums(
+    problem: _Problem, share: Floats, detail: str
+) -> tuple[SegmentMarginals, NDArray[np.bool_]]:
+    """Return sums in linear arithmetic, and for which sequences they can be trusted."""
+    edges, lengths, K = problem.edges, np.diff(problem.ptr), problem.start.size
+    layout = LaneLayout.of(lengths)
+    factors, taken, trusted = _factors(problem, layout)
+    (start, first, ok), (end, last, fine) = (exp_in_place(x) for x in (problem.start, problem.end))
+    trusted &= ok and fine and bool(np.all(_moderate(edges.score[:, None])))
+    R, L, C = layout.base[-1], *factors[3].shape[1:3]
+    positional = np.zeros((3, R if detail else 0, C, LANES))
+    # by place and length, by length alone, or not at all
+    single = np.zeros(({"segments": R, "lengths": 1}.get(detail, 0), L, C, LANES))
+    by_length = single.reshape(-1, LANES) if detail == "lengths" else None
+    totals = tuple(np.zeros(n) for n in (L * C, edges.source.size, K, K))
+    inverse, least = np.zeros((R, LANES)), layout.by_group(0.0)
+    if trusted.any():
+        tied_segments(
+            start,
+            (edges.indptr, edges.source, np.exp(edges.score), edges.parent),
+            outgoing_edges(edges.indptr, edges.source),
+            problem.column,
+            end,
+            factors,
+            layout.left,
+            layout.base,
+            layout.by_group(np.where(trusted, share, 0.0)),
+            _room(int(lengths.max()), L, C, K),
+            (inverse, least, *positional, *totals),
+            single if single.size else None,
+            by_length,
         )
-        out.log_partition[:] += shift[0] + shift[2]
+        trusted &= least[layout.group, layout.own] > TINY
+    log_z = taken + first + last + layout.log_scales(inverse, lengths)
+    parts = [single if detail == "segments" else single[:0], *positional]
+    found = [layout.unpacked(part) if part.size else part[..., 0] for part in parts]
+    return SegmentMarginals(*found, totals[0].reshape(L, C), *totals[1:], log_z), trusted
+
+
+def _room(longest: int, L: int, C: int, K: int) -> tuple[Floats, ...]:
+    """Return the arrays that `tied_segments` works in: made here, they cost the kernel no code."""
+    return (
+        *(lanes_of(longest, width) for width in (2 * K, K, K, K)),
+        *(lanes_of(C), lanes_of(L, C), lanes_of(2 * K), lanes_of(K), lanes_of(K)),
+    )
+
+
+def _all_sums(problem: _Problem, share: Floats, detail: str) -> SegmentMarginals:
+    """Return sums in linear arithmetic, and in logarithms for sequences that need them.
+
+    ``detail`` is what `segment_marginals` takes, or empty where log Z is all that is wanted.
+    """
+    out, trusted = _linear_sums(problem, share, detail)
     if not trusted.all():
         trans, origin = problem.plain()
         for q in np.flatnonzero(~trusted):
-            _one_in_logs(problem, trans, origin, int(q), share[q], marginals, out)
+            _one_in_logs(problem, trans, origin, int(q), share[q], detail, out)
     return out
 
 
 def _one_in_logs(
-    problem: _Problem, trans, origin, q: int, share: float, marginals: bool, out: SegmentMarginals
+    problem: _Problem, trans, origin, q: int, share: float, detail: str, out: SegmentMarginals
 ) -> None:
     rows = slice(problem.ptr[q], problem.ptr[q + 1])
-    scores, K = problem.scores[rows], problem.start.size
+    scores, K = problem.scores.rows(rows).table(), problem.start.size
     T = scores.shape[0]
     a, enter = np.full((T + 1, K), -np.inf), np.empty((T, K))
     args = (problem.start, trans, problem.end, scores, problem.column, a, enter)
     out.log_partition[q] = log_z = _filter_logs(*args)
-    if not marginals:
+    if not detail:
         return
-    out.segments[rows] = 0.0
-    if log_z == -np.inf:
-        return
-    pairs, starts, ends = np.zeros(origin.size), np.zeros(K), np.zeros(K)
-    _smooth_logs(*args, log_z, (out.segments[rows], pairs, starts, ends))
-    out.pairs[:] += share * np.bincount(origin, pairs, minlength=out.pairs.size)
-    out.starts[:] += share * starts
-    out.ends[:] += share * ends
+    segments = np.zeros(scores.shape)
+    if log_z > -np.inf:
+        pairs, starts, ends = np.zeros(origin.size), np.zeros(K), np.zeros(K)
+        _smooth_logs(*args, log_z, (segments, pairs, starts, ends))
+        out.pairs[:] += share * np.bincount(origin, pairs, minlength=out.pairs.size)
+        out.starts[:] += share * starts
+        out.ends[:] += share * ends
+    if detail == "segments":
+        out.segments[rows] = segments
+    if detail == "lengths":
+        out.lengths[:] += share * segments.sum(axis=0)
+    out.begin[rows], out.stop[rows] = segments.sum(axis=1), ending(segments)
+    out.covered[rows] = occupancy(segments)
+
+
+def occupancy(mass: Floats) -> Floats:
+    """Return the mass of segments (N, L, C) that cover each position (N, C)."""
+    n, L, C = mass.shape
+    change = np.zeros((n + 1, C))
+    for d in range(min(L, n)):
+        change[:-1] += mass[:, d]
+        change[d + 1 :] -= mass[: n - d, d]
+    return np.cumsum(change[:-1], axis=0)
+
+
+def ending(mass: Floats) -> Floats:
+    """Return the mass of segments (N, L, C) that end with each position (N, C)."""
+    n, L, C = mass.shape
+    last = np.zeros((n, C))
+    for d in range(min(L, n)):
+        last[d:] += mass[: n - d, d]
+    return last
 
 
 def segment_partition(
     start: Floats,
     edges: GroupedEdges,
     end: Floats,
-    scores: Floats,
+    scores: Floats | SegmentScores,
     column: Ints,
     lengths: Ints,
 ) -> Floats:
@@ -694,18 +609,19 @@ def segment_partition(
         -inf where no segmentation is possible.
     """
     problem = _checked(start, edges, end, scores, column, lengths)
-    return _all_sums(problem, np.ones(problem.ptr.size - 1), False).log_partition
+    return _all_sums(problem, np.ones(problem.ptr.size - 1), "").log_partition
 
 
 def segment_marginals(
     start: Floats,
     edges: GroupedEdges,
     end: Floats,
-    scores: Floats,
+    scores: Floats | SegmentScores,
     column: Ints,
     lengths: Ints,
     *,
     weight: Floats | None = None,
+    detail: str = "segments",
 ) -> SegmentMarginals:
     """Return the marginals of all segments, and totals of those of transitions.
 
@@ -715,17 +631,23 @@ def segment_marginals(
         As the module tells.
     weight : ndarray of shape (n_sequences,), optional
         What each sequence counts for in the totals.
+    detail : {"positions", "lengths", "segments"}
+        Whether totals of lengths or marginals of single segments are wanted besides those of
+        positions; what is not is zero, or (0, L, C).
 
     Returns
     -------
     marginals : SegmentMarginals
-        Named tuple: segments (N, L, C), and totals over all sequences of transitions (E,), of
+        Named tuple: marginals of segments (N, L, C), of those that begin at, end with and cover
+        each position (N, C), totals over all sequences of lengths (L, C), of transitions (E,), of
         first and of last states (K,); log_partition of each sequence.
     """
+    if detail not in ("positions", "lengths", "segments"):
+        raise ValueError(f"detail must be positions, lengths or segments, got {detail!r}.")
     problem = _checked(start, edges, end, scores, column, lengths)
     n = problem.ptr.size - 1
     share = np.ones(n) if weight is None else np.asarray(weight, dtype=np.float64)
-    return _all_sums(problem, share, True)
+    return _all_sums(problem, share, detail)
 
 
 def _segmentations(
@@ -745,7 +667,7 @@ def best_segmentations(
     start: Floats,
     edges: GroupedEdges,
     end: Floats,
-    scores: Floats,
+    scores: Floats | SegmentScores,
     column: Ints,
     lengths: Ints,
 ) -> Segmentations:
@@ -762,10 +684,10 @@ def best_segmentations(
         A sequence without a possible one has no segments, and score -inf.
     """
     problem = _checked(start, edges, end, scores, column, lengths)
-    N, n = problem.scores.shape[0], problem.ptr.size - 1
+    N, n = int(problem.ptr[-1]), problem.ptr.size - 1
     out = (np.empty(N, np.int64), np.empty(N, np.int64), np.empty(n, np.int64), np.empty(n))
     trans, _ = problem.plain()
-    _best_segments(start, trans, end, problem.scores, problem.column, problem.ptr, out)
+    _best_segments(start, trans, end, problem.scores.table(), problem.column, problem.ptr, out)
     return _segmentations(problem.ptr, *out)
 
 
@@ -773,7 +695,7 @@ def k_best_segmentations(
     start: Floats,
     edges: GroupedEdges,
     end: Floats,
-    scores: Floats,
+    scores: Floats | SegmentScores,
     column: Ints,
     lengths: Ints,
     k: int,
@@ -795,7 +717,7 @@ def k_best_segmentations(
     if k < 1:
         raise ValueError(f"k must be at least 1, got {k}.")
     problem = _checked(start, edges, end, scores, column, lengths)
-    N, n = problem.scores.shape[0], problem.ptr.size - 1
+    N, n = int(problem.ptr[-1]), problem.ptr.size - 1
     out = (
         np.empty((k, N), np.int64),
         np.empty((k, N), np.int64),
@@ -803,7 +725,7 @@ def k_best_segmentations(
         np.empty((k, n)),
     )
     trans, _ = problem.plain()
-    _k_best_segments(start, trans, end, problem.scores, problem.column, problem.ptr, k, out)
+    _k_best_segments(start, trans, end, problem.scores.table(), problem.column, problem.ptr, k, out)
     return [_segmentations(problem.ptr, *(part[r] for part in out)) for r in range(k)]
 
 
@@ -811,7 +733,7 @@ def sample_segmentations(
     start: Floats,
     edges: GroupedEdges,
     end: Floats,
-    scores: Floats,
+    scores: Floats | SegmentScores,
     column: Ints,
     lengths: Ints,
     n_samples: int,
@@ -834,7 +756,7 @@ def sample_segmentations(
         Their score is log Z.
     """
     problem = _checked(start, edges, end, scores, column, lengths)
-    N, n = problem.scores.shape[0], problem.ptr.size - 1
+    N, n = int(problem.ptr[-1]), problem.ptr.size - 1
     log_z = np.empty(n)
     out = (
         np.empty((n_samples, N), np.int64),
@@ -843,7 +765,7 @@ def sample_segmentations(
     )
     uniforms = rng.uniform(size=(n_samples, N, 2))
     trans, _ = problem.plain()
-    args = (start, trans, end, problem.scores, problem.column, problem.ptr)
+    args = (start, trans, end, problem.scores.table(), problem.column, problem.ptr)
     _sample_segments(*args, uniforms, (*out, log_z))
     return [
         _segmentations(problem.ptr, out[0][r], out[1][r], out[2][r], log_z)

@@ -5,8 +5,9 @@ it wrappers for Python and C, optimises it with all that it calls, and emits mac
 nobody runs, at every depth of the calls. Here a callee is lowered and kept as it is; the kernel
 that Python calls is optimised and emitted once, with everything that it reaches; what numba has for
 `max`, `int` or `np.zeros` is treated alike. First calls take
-a fifth to a third less time. Besides numba's documented way of customising a compiler this uses
-its code library and the flags of a dispatcher, which are not documented.
+a fifth to a third less time. Callers hand arrays over whole (`whole_arrays`). Besides numba's
+documented way of customising a compiler this uses its code library and the flags of a dispatcher,
+which are not documented.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from numba.core.typed_passes import NativeLowering
 from numba.core.typing.templates import _OverloadFunctionTemplate
 
 from octavo.engine.compilation.quick_compiler import STEAD, QuickCompiler, use_quick_flags
+from octavo.engine.compilation.whole_arrays import CalleeLower, call_of
 
 
 class CalleeLibrary(JITCodeLibrary):
@@ -47,6 +49,11 @@ class CalleeLowering(NativeLowering):
 
     _name = "octavo_callee_lowering"
 
+    @property
+    def lowering_class(self) -> Any:
+        """The class that writes the code."""
+        return CalleeLower
+
     def run_pass(self, state: Any) -> bool:
         """Lower, and register the code under a key of its own instead of an entry point."""
         context = state.targetctx
@@ -58,12 +65,14 @@ class CalleeLowering(NativeLowering):
         # Code that reaches for Python objects (an error with values) finds them where numba puts
         # them when it emits code; the name of that place then stands in more than its definition.
         place = context.get_env_name(lowered.fndesc)
-        library.emitted = library.get_llvm_str().count(place) > 1
+        text = library.get_llvm_str()
+        library.emitted = text.count(place) > 1
         library._ensure_finalized()
         if library.emitted:
             codegen.set_env(place, lowered.env)
         key = object()
-        context.insert_user_function(key, lowered.fndesc, [library])
+        call = call_of(lowered.fndesc, library, text)
+        context._defns[key].append(call, call.signature)  # as its insert_user_function does
         state.reload_init.extend(getattr(library, "_reload_init", ()))  # numba 0.61 has none
         state["cr"] = lowered._replace(cfunc=key)
         return done

@@ -140,6 +140,8 @@ def _value_parts(value: Any, seen: set[int]) -> Iterator[str]:
         yield from _parts(value, seen)
     elif inspect.isclass(value) and _own(value):
         yield _text(value)
+    elif isinstance(inner := getattr(value, "__wrapped__", None), FunctionType):  # an intrinsic's
+        yield from _value_parts(inner, seen)
 
 
 def _type_parts(kind: Any, seen: set[int]) -> Iterator[str]:

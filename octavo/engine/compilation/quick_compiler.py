@@ -9,6 +9,7 @@ While a kernel is compiled this puts functions in the place of numba's own.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -21,6 +22,7 @@ from numba.core.postproc import PostProcessor, VariableLifetime
 from numba.core.targetconfig import ConfigStack
 from numba.core.transforms import canonicalize_cfg
 from numba.core.types.functions import BaseFunction
+from numba.core.typing import typeof
 
 # --- flags ------------------------------------------------------------------------------------
 
@@ -133,13 +135,23 @@ STEAD: list[tuple[Any, str, Any]] = [
     (PostProcessor, "run", process),
     (PassManager, "_ENFORCING", False),
     (errors, "_termcolor_inst", PlainText()),
+    (typeof, "_termcolor", PlainText()),
 ]
+
+
+@functools.cache
+def take_arrays_in() -> None:
+    """Add what is put in the place of functions that numba loads with its first compilation."""
+    from octavo.engine.compilation.quick_arrays import STEAD_OF_ARRAYS
+
+    STEAD.extend(STEAD_OF_ARRAYS)
 
 
 @contextmanager
 def haste() -> Iterator[None]:
     """Let numba do things once, while its lock is held; afterwards it is as it was."""
     with global_compiler_lock:
+        take_arrays_in()
         before = [getattr(owner, name) for owner, name, _ in STEAD]
         for owner, name, ours in STEAD:
             setattr(owner, name, ours)

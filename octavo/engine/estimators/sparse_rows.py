@@ -24,17 +24,20 @@ def _looked_at(X: Any) -> tuple[bool, bool]:
     somewhere else too: only how often both happen has to be counted.
     """
     indices, indptr = X.indices, X.indptr
-    begins = indptr[:-1][indptr[1:] > indptr[:-1]][1:]  # of rows that hold entries, but the first
+    begins = indptr[:-1][indptr[1:] > indptr[:-1]][1:].astype(np.intp)  # of filled rows, but one
     starts = np.arange(1, indices.size + 1, CHUNK)
     cuts = np.searchsorted(begins, np.append(starts, indices.size + CHUNK))
     unsigned = indices.view(f"u{indices.dtype.itemsize}")  # of which a negative number is huge
-    high, extra = unsigned[0], 0
+    high, extra = unsigned[-1], 0
     for k, start in enumerate(starts):
         part = unsigned[start - 1 : start + CHUNK]
-        high = max(high, part.max())
         falls = part[1:] <= part[:-1]
-        allowed = falls[begins[cuts[k] : cuts[k + 1]] - start]
-        extra += int(np.count_nonzero(falls)) - int(np.count_nonzero(allowed))
+        local = begins[cuts[k] : cuts[k + 1]] - start
+        extra += int(np.count_nonzero(falls)) - int(np.count_nonzero(falls.take(local)))
+        # where columns rise within rows, the largest is the last of some row
+        high = max(high, part.take(local).max(initial=0))
+    if extra:
+        high = unsigned.max()
     return extra == 0, bool(high < X.shape[1])
 
 

@@ -18,6 +18,10 @@ Artificial Intelligence, 2011.
 from __future__ import annotations
 
 import math
+from typing import Any
+
+import numpy as np
+from scipy.special import wrightomega
 
 from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.smooth.losses import (
@@ -33,46 +37,67 @@ from octavo.engine.smooth.losses import (
 INVARIANT = ("log", "hinge", "squared_hinge", "squared", "quantile")
 _FAR = 30.0  # beyond this margin the logistic loss bends by less than rounding
 _LOW = -650.0  # below it e^z is too small to divide by
+_FUSED: dict[str, Any] = {
+    "cache": True,
+    "nogil": True,
+    "error_model": "numpy",
+    "fastmath": {"contract"},
+}
 _SHORT = 4e-3  # its seventh power is below rounding
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**_FUSED)
 def _series(h, k):
     """Return the c with c + k (e^c - 1 - c) = h for a small h: its series to h⁶."""
-    c3 = (3.0 * k - 1.0) / 6.0
-    c4 = ((15.0 * k - 10.0) * k + 1.0) / 24.0
-    c5 = (((105.0 * k - 105.0) * k + 25.0) * k - 1.0) / 120.0
-    c6 = ((((945.0 * k - 1260.0) * k + 490.0) * k - 56.0) * k + 1.0) / 720.0
+    c3 = k / 2.0 - 1.0 / 6.0
+    c4 = (0.625 * k - 5.0 / 12.0) * k + 1.0 / 24.0
+    c5 = ((0.875 * k - 0.875) * k + 5.0 / 24.0) * k - 1.0 / 120.0
+    c6 = (((1.3125 * k - 1.75) * k + 49.0 / 72.0) * k - 7.0 / 90.0) * k + 1.0 / 720.0
     square = h * h
     return h - square * k * ((0.5 - h * c3) + square * ((c4 - h * c5) + square * c6))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _rise(s, a, b):
-    """Return the δ with δ + a (e^δ - 1 - δ) = s, where a + b = 1.
+def _roots() -> np.ndarray:
+    """Return the u with u + e^u = c where c + 8 is an octave's `_NODES` equal parts, from 1 on."""
+    parts = 1.0 + np.arange(_NODES) / _NODES
+    c = np.append(np.ldexp(parts, np.arange(12)[:, None]).ravel(), 4096.0) - 8.0
+    return c - wrightomega(c)
+
+
+_NODES = 64
+_ROOTS = _roots()
+
+
+@njit(**_FUSED)
+def _log_omega(c):
+    """Return the u with u + e^u = c to 1e-3, from a table on c + 8 as a number is stored."""
+    if c > 4000.0:
+        u = math.log(c)
+        return u - u / c
+    bits = np.float64(max(c + 8.0, 1.0)).view(np.int64)
+    node = (bits >> 46) - (1023 << 6)  # six digits after the leading one
+    part = (bits & ((1 << 46) - 1)) * 2.0**-46
+    return _ROOTS[node] + part * (_ROOTS[node + 1] - _ROOTS[node]) + min(c + 7.0, 0.0)
+
+
+@njit(**_FUSED)
+def _rise(s, a, b, start):
+    """Return the δ with δ + a (e^δ - 1 - δ) = s, where a + b = 1; ``start`` is right to 1e-3.
 
     About any δ₀ the rest of the way solves an equation of the same form, in which s is the
     Newton step h and a the share k of a e^δ in the slope; where h is small its series is exact.
-    δ₀ = log(1 + s), the answer at a = 1, needs no exponential.
+    δ₀ = log(1 + s), the answer at a = 1, needs no exponential and loses no digits of a small s.
     """
-    grown = 1.0 + s
-    rise = math.log(grown)
-    inverse = 1.0 / (1.0 + a * s)
-    h = (b * (s - rise) - a * ((grown - 1.0) - s)) * inverse  # with what 1 + s was rounded by
-    if h > 0.25:
-        rise = min(s, math.log(1.0 + s / a))  # above the answer too
-        h = 1.0
+    if b * s * s <= 2.0 * _SHORT:  # b (s - log(1 + s)) is less than half of it
+        e = 1.0 + s
+        start = math.log(e)
+        inverse = 1.0 / (1.0 + a * s)
+        h = (b * (s - start) - a * ((e - 1.0) - s)) * inverse  # with what 1 + s was rounded by
     else:
-        rise += _series(h, a * grown * inverse)
-    for _ in range(20):
-        if abs(h) <= _SHORT:
-            break
-        e = math.exp(rise)
+        e = math.exp(start)
         inverse = 1.0 / (b + a * e)
-        h = (s - rise - a * (e - 1.0 - rise)) * inverse
-        # a long step back is Newton's, which does not pass the root from above
-        rise += _series(h, a * e * inverse) if abs(h) < 0.5 else h
-    return rise
+        h = (s - start - a * (e - 1.0 - start)) * inverse
+    return start + _series(h, a * e * inverse)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -84,7 +109,7 @@ def _far_rise(z, t):
     return math.log(omega) - z if omega > 1.0 else t - omega
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**_FUSED)
 def logistic_move(z, t):
     """Return the loss at margin z, its slope's size, and how far the margin rises; t = ηq.
 
@@ -99,11 +124,12 @@ def logistic_move(z, t):
     loss = math.log(total) - ((total - 1.0) - e) * near - min(z, 0.0)
     if z > _FAR:
         return loss, far, t * e
-    if z >= 0.0:
-        return loss, far, _rise(t * far, near, far)
     if z < _LOW:  # the loss is a straight line, at least at first
         return loss, near, _far_rise(z, t)
-    return loss, near, _rise(t * near, far, near)
+    right = z >= 0.0  # chosen without a branch, which would be guessed wrongly every few rows
+    slope, rest = (far, near) if right else (near, far)
+    power = 1.0 / e if right else e
+    return loss, slope, _rise(t * slope, rest, slope, _log_omega(z + t + power) - z)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -155,7 +181,8 @@ def loss_and_step(code, h, p, y, q, eta):
 
 def _warmup() -> None:
     _series(0.1, 0.5)
-    _rise(0.1, 0.5, 0.5)
+    _log_omega(0.0)
+    _rise(0.1, 0.5, 0.5, 0.0)
     _far_rise(0.0, 1.0)
     logistic_move(0.0, 1.0)
     _logistic_rise(0.0, 1.0)

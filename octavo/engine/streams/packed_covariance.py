@@ -7,7 +7,7 @@ measurement of x·w with noise variance r,
 
 and the learners differ in r alone. Subtracting loses positive definiteness to rounding once
 r is small, so the full Σ is kept as U D Uᵀ (U unit upper triangular, D positive diagonal,
-both in one packed array) and the factors are updated: no cancellation can make D negative.
+both in one array) and the factors are updated: no cancellation can make D negative.
 The diagonal form keeps the diagonal of Σ and touches the nonzeros of x only.
 
 References
@@ -26,23 +26,35 @@ from numba.extending import overload
 
 from octavo.engine.compilation.kernel_cache import njit
 from octavo.engine.streams.passes import JIT, SUM, WORD, as_rows, axpy, row_of
+from octavo.engine.streams.triangular_tiles import (
+    SIDE,
+    TILE,
+    n_tiles,
+    sweep,
+    tile_matrix,
+    transposed_product,
+    unit_tiles,
+)
 
 __all__ = ["Covariance", "new_covariance"]
 
 NONE, DIAGONAL, FULL = 0, 1, 2
 INNER_WORD: Any = {"error_model": "numpy", "forceinline": True}
+_STEEP = 1e300
 _FLOOR = 1e-200  # smallest variance kept: its product with a squared feature is not yet zero
 
 
 class Covariance(NamedTuple):
-    """A covariance and the two vectors its products are computed in.
+    """A covariance and the vectors its products are computed in.
 
-    ``values`` is empty, the diagonal, or the packed factor: column ``j`` of U above its
-    diagonal, then ``D[j]``, starting at ``j (j + 1) / 2``. The vectors are None where there is
-    no factor: their types tell the compiler which form of a kernel to compile.
+    ``values`` is empty, the diagonal, or the factor: D, one number a row, up to a whole tile, then
+    the tiles of U. ``projected`` holds Uᵀx, the steps, the slopes and the sums of an update one
+    after the other, and ``gain`` ends with what fills a tile. Both are None where there is no
+    factor: their types tell the compiler which form of a kernel to compile.
     """
 
     kind: int
+    n_coordinates: int
     values: np.ndarray
     projected: np.ndarray | None
     gain: np.ndarray | None
@@ -66,24 +78,27 @@ def new_covariance(kind: int, n_coordinates: int, variance: float) -> Covariance
         A fresh covariance.
     """
     if kind == NONE:
-        return Covariance(NONE, np.zeros(0), None, None)
+        return Covariance(NONE, n_coordinates, np.zeros(0), None, None)
     if kind == DIAGONAL:
-        return Covariance(kind, np.full(n_coordinates, variance), None, None)
-    values = np.zeros(n_coordinates * (n_coordinates + 1) // 2)
-    values[np.cumsum(np.arange(1, n_coordinates + 1)) - 1] = variance
-    return Covariance(kind, values, np.zeros(n_coordinates), np.zeros(n_coordinates))
+        return Covariance(kind, n_coordinates, np.full(n_coordinates, variance), None, None)
+    size = SIDE * n_tiles(n_coordinates)
+    values = np.concatenate((np.full(size, variance), unit_tiles(n_coordinates)))
+    return Covariance(kind, n_coordinates, values, np.zeros(4 * size + 1), np.zeros(size))
+
+
+def factor_size(n_coordinates: int) -> int:
+    """Return how many numbers a full covariance holds."""
+    m = n_tiles(n_coordinates)
+    return SIDE * m + TILE * (m * (m + 1) // 2)
 
 
 def as_matrix(covariance: Covariance) -> np.ndarray:
     """Return the covariance itself: a vector if diagonal, else a symmetric matrix."""
     if covariance.gain is None:
         return covariance.values.copy()
-    n = covariance.gain.size
-    factor = np.zeros((n, n))
-    factor[np.tril_indices(n)] = covariance.values  # row j of the transpose is column j of U
-    variances = factor.diagonal().copy()
-    np.fill_diagonal(factor, 1.0)
-    matrix = (factor.T * variances) @ factor  # Σ = U D Uᵀ
+    n, size = covariance.n_coordinates, covariance.gain.size
+    factor = tile_matrix(covariance.values[size:], n)
+    matrix = (factor * covariance.values[:n]) @ factor.T  # Σ = U D Uᵀ
     return (matrix + matrix.T) / 2
 
 
@@ -96,39 +111,59 @@ def _dense_variance(row, values):
 
 
 @njit(**WORD)
+def _sparse_variance(indices, row, values):
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0  # none waits for another
+    whole = row.size & ~3
+    for k in range(0, whole, 4):
+        a += values[indices[k]] * row[k] * row[k]
+        b += values[indices[k + 1]] * row[k + 1] * row[k + 1]
+        c += values[indices[k + 2]] * row[k + 2] * row[k + 2]
+        d += values[indices[k + 3]] * row[k + 3] * row[k + 3]
+    for k in range(whole, row.size):
+        a += values[indices[k]] * row[k] * row[k]
+    return (a + b) + (c + d)
+
+
+@njit(**WORD)
 def _variance_diagonal(x, values):
     total = 0.0
     if x.dense:
         total = _dense_variance(x.values, values)
     else:
-        for k in range(x.values.size):
-            total += values[x.indices[k]] * x.values[k] * x.values[k]
+        total = _sparse_variance(x.indices, x.values, values)
     if x.bias != 0.0:
         total += values[x.n_features] * x.bias * x.bias
     return total
 
 
+@njit(**JIT)
+def _add_row(tiles, i, value, out):
+    """Add ``value`` times row ``i`` of U to a vector."""
+    row, m = i // SIDE, out.size // SIDE
+    start = TILE * (row * m - row * (row - 1) // 2) + i % SIDE
+    first = SIDE * row
+    for j in range(first, out.size):
+        out[j] += value * tiles[start + SIDE * (j - first)]
+
+
 @njit(**SUM)
 def _variance_full(x, values, projected, scattered):
     """Write ``Uᵀ x`` and return ``Σ D (Uᵀ x)²``."""
-    for j in range(scattered.size):
-        scattered[j] = 0.0
-    axpy(1.0, x, scattered)
-    few = not x.dense and 4 * x.values.size < projected.size
+    size = scattered.size
+    tiles, f = values[size:], projected[:size]
+    if not x.dense and SIDE * x.values.size < size:
+        f[:] = 0.0
+        for k in range(x.values.size):
+            _add_row(tiles, np.int64(x.indices[k]), x.values[k], f)
+        if x.bias != 0.0:
+            _add_row(tiles, x.n_features, x.bias, f)
+    else:
+        scattered[:] = 0.0
+        axpy(1.0, x, scattered)
+        transposed_product(tiles, scattered, f, size // SIDE)
     total = 0.0
-    start = 0
-    for j in range(projected.size):
-        f = scattered[j]
-        if few:  # the bias, where there is one, is the last coordinate: never above column j
-            for k in range(x.values.size):
-                if x.indices[k] < j:
-                    f += values[start + x.indices[k]] * x.values[k]
-        else:
-            for i in range(j):
-                f += values[start + i] * scattered[i]
-        projected[j] = f
-        total += values[start + j] * f * f
-        start += j + 1
+    for j in range(size):
+        total += values[j] * f[j] * f[j]
     return total
 
 
@@ -155,37 +190,28 @@ def _variance_either(x, values, projected, gain):
 
 @njit(**JIT)
 def _absorb_full(values, projected, gain, noise):
-    """Update U and D, and write ``Σ x`` (of the old Σ) into ``gain``; Bierman 1977."""
-    before = noise
-    start = 0
-    for j in range(projected.size):
-        f = projected[j]
-        gain[j] = 0.0
-        if f != 0.0:
-            g = values[start + j] * f
-            after = before + f * g  # Bierman's α_j = α_j-1 + f_j g_j
-            slope = -f / before
+    """Update U and D, and write ``Σ x`` (of the old Σ) into ``gain``; Bierman 1977.
+
+    An infinite ``noise`` writes ``Σ x`` alone.
+    """
+    size = gain.size
+    f, steps = projected[:size], projected[size : 2 * size]
+    slopes, sums = projected[2 * size : 3 * size], projected[3 * size :]
+    for j in range(size):
+        steps[j] = values[j] * f[j]
+    sums[0] = noise
+    for j in range(size):
+        sums[j + 1] = sums[j] + f[j] * steps[j]  # Bierman's α_j = α_j-1 + f_j g_j
+    if noise == np.inf:
+        slopes[:] = 0.0
+    else:
+        for j in range(size):
+            # finite where there is no sum to be added yet, however small the noise
+            slopes[j] = max(min(-f[j] / sums[j], _STEEP), -_STEEP)
+        for j in range(size):
             # Never negative, whatever the rounding: a product of positive numbers
-            values[start + j] = max(values[start + j] * (before / after), _FLOOR)
-            for i in range(j):
-                old = values[start + i]
-                values[start + i] = old + gain[i] * slope
-                gain[i] += old * g
-            gain[j] = g
-            before = after
-        start += j + 1
-
-
-@njit(**JIT)
-def _gain_full(values, projected, gain):
-    """Write ``Σ x = U D Uᵀ x`` into ``gain`` and leave Σ alone."""
-    start = 0
-    for j in range(projected.size):
-        g = values[start + j] * projected[j]
-        for i in range(j):
-            gain[i] += values[start + i] * g
-        gain[j] = g
-        start += j + 1
+            values[j] = max(values[j] * (sums[j] / sums[j + 1]), _FLOOR)
+    sweep(values[size:], slopes, steps, gain, size // SIDE)
 
 
 @njit(**JIT)
@@ -200,10 +226,7 @@ def absorb_full(covariance, noise):
 @njit(**JIT)
 def absorb_factor(values, projected, gain, noise):
     """Do what `absorb_full` says, with the parts of a covariance."""
-    if noise == np.inf:
-        _gain_full(values, projected, gain)
-    else:
-        _absorb_full(values, projected, gain, max(noise, _FLOOR))
+    _absorb_full(values, projected, gain, max(noise, _FLOOR))
 
 
 @njit(**WORD)
@@ -225,15 +248,9 @@ def absorb_coordinate(sigma, j, value, v, noise, shrink):
 def inflate(covariance, factor):
     """Multiply Σ by ``factor``."""
     values = covariance.values
-    if covariance.kind == DIAGONAL:
-        for j in range(values.size):
-            values[j] *= factor
-    else:
-        start = 0
-        n = int(np.sqrt(2.0 * values.size))  # values.size is n (n + 1) / 2
-        for j in range(n):
-            values[start + j] *= factor
-            start += j + 1
+    variances = values.size if covariance.kind == DIAGONAL else covariance.n_coordinates
+    for j in range(variances):
+        values[j] *= factor
 
 
 def _warmup() -> None:
@@ -246,7 +263,7 @@ def _warmup() -> None:
     absorb_full(covariance, 1.0)
     absorb_coordinate(np.ones(2), 0, 1.0, 1.0, 1.0, 0.5)
     _absorb_full(covariance.values, covariance.projected, covariance.gain, 1.0)
-    _gain_full(covariance.values, covariance.projected, covariance.gain)
+    _add_row(covariance.values[SIDE:], 0, 1.0, covariance.gain)
     _variance_full(x, covariance.values, covariance.projected, covariance.gain)
     _variance_diagonal(x, np.ones(2))
     _dense_variance(np.ones(2), np.ones(2))

@@ -128,8 +128,11 @@ class UnivariateCDF(CDFFactor):
             if shape is None:
                 raise ValueError(f"The family {family!r} needs a shape.")
             self._check_number("shape", shape, positive=family == "t")
-        self._law = _law_of(family)
         self._frozen = frozen
+
+    @property
+    def _law(self) -> _Law:  # looked up, as functions without a name cannot be pickled
+        return _law_of(self.family)
 
     @staticmethod
     def _check_number(name: str, value: Any, positive: bool = False) -> None:

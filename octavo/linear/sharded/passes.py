@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.engine.compilation.kernel_cache import njit
-from octavo.engine.compilation.prefetch import fetch_ahead
+from octavo.engine.compilation.prefetch import coming, fetch, fetch_ahead
 from octavo.engine.distributed.map_reduce import MemoryLost, Site
 from octavo.engine.distributed.shards import Block
 from octavo.engine.estimators.arrays import Floats
@@ -25,6 +25,7 @@ from octavo.engine.smooth.invariant_step import loss_and_step
 from octavo.engine.smooth.losses import LOG, loss_curvature, loss_slope, loss_value
 
 _JIT: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
+_ONE, _TWO = np.uint64(1), np.uint64(2)
 _GROUP = 16  # rows whose dot products are taken before their gradients are scattered
 
 
@@ -87,19 +88,21 @@ def _online(values, indices, indptr, y, weight, state, eta, code, level, bias):
     """Algorithm 1 over some rows; state holds (w_j, G_j) pairs. Returns the progressive loss."""
     intercept = state.shape[0] - 2
     longest = _longest_row(indptr)
-    w, scaled = np.empty(longest), np.empty(longest)  # w_j, and x_j G_j^(-1/2)
+    w, G, scaled = np.empty(longest), np.empty(longest), np.empty(longest)  # last x_j G_j^(-1/2)
     total = 0.0
     for i in range(indptr.shape[0] - 1):
         h = weight[i] if weight.shape[0] else 1.0
         first, last = indptr[i], indptr[i + 1]
         fetch_ahead(values, first, last)
         fetch_ahead(indices, first, last)
-        ix, x = indices[first:last], values[first:last]
+        ix, x, soon = indices[first:last], values[first:last], coming(indices, first, last)
         for k in range(x.shape[0]):
-            w[k] = state[2 * ix[k]]
-            scaled[k] = state[2 * ix[k] + 1]
+            fetch(state, 2 * np.int64(soon[k]))
+            j = _TWO * np.uint64(ix[k])  # unsigned: no look for negative ones
+            w[k] = state[j]
+            G[k] = state[j + _ONE]
         for k in range(x.shape[0]):  # alone in its loop, which becomes vector instructions
-            scaled[k] = x[k] / np.sqrt(scaled[k])  # G^(-1/2) x
+            scaled[k] = x[k] / np.sqrt(G[k])  # G^(-1/2) x
         p, q = _two_dots(x, w, scaled)
         along = bias / np.sqrt(state[intercept + 1])
         p += bias * state[intercept]
@@ -109,8 +112,9 @@ def _online(values, indices, indptr, y, weight, state, eta, code, level, bias):
         total += h * loss
         squared = h * slope * slope
         for k in range(x.shape[0]):  # w before G, as printed
-            state[2 * ix[k]] = w[k] - sigma * scaled[k]
-            state[2 * ix[k] + 1] += squared * x[k] * x[k]
+            j = _TWO * np.uint64(ix[k])
+            state[j] = w[k] - sigma * scaled[k]
+            state[j + _ONE] = G[k] + squared * x[k] * x[k]
         if bias != 0.0:
             state[intercept] -= sigma * along
             state[intercept + 1] += squared * bias * bias

@@ -37,6 +37,7 @@ from octavo.online.one_pass.rules import (
     find_rule,
     new_state,
     registered_rules,
+    side_by_side,
     state_weights,
 )
 
@@ -44,7 +45,7 @@ __all__ = ["CustomOnlineClassifier", "OnlineClassifierMixin", "SecondOrderMixin"
 
 PIECE = 1 << 20  # rows learnt between two reports of progress
 FULL_LIMIT = 512  # features up to which covariance="auto" keeps the full matrix
-FULL_NUMBERS = 20_000 * 20_001 // 2  # numbers in the largest packed covariance that is allowed
+FULL_NUMBERS = rank_one.factor_size(20_000)  # numbers in the largest full covariance allowed
 
 
 def encode_labels(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
@@ -334,7 +335,7 @@ class OnlineClassifierMixin(_LearnerEntries, CallbackSupportMixin, ClassifierMix
         n_states = 1 if direct else len(classes)
         n_coordinates = self.n_features_in_ + int(self.fit_intercept)
         kind = self._covariance_kind()
-        numbers = n_states * n_coordinates * (n_coordinates + 1) // 2
+        numbers = n_states * rank_one.factor_size(n_coordinates)
         if kind == rank_one.FULL and numbers > FULL_NUMBERS:
             raise ValueError(
                 f"A full covariance of {n_coordinates} features needs "
@@ -367,6 +368,8 @@ class OnlineClassifierMixin(_LearnerEntries, CallbackSupportMixin, ClassifierMix
         rule, parameters, direct = self._rule()
         numbers = np.array(parameters, dtype=np.float64).reshape(-1)
         self._states = [state._replace(parameters=numbers) for state in self._states]
+        if streams.is_sparse(X):
+            self._states = [side_by_side(state) for state in self._states]
         for rows, local, visited in streams.row_blocks(X, order, float(self.fit_intercept)):
             labels = codes if order is None and len(visited) == len(codes) else codes[visited]
             if direct:

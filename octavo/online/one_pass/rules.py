@@ -36,6 +36,8 @@ __all__ = ["LearnerState", "UpdateRule", "register_rule", "registered_rules"]
 # Numbers that a rule may keep from round to round, in `state.memory`.
 NORM2, COUNT, RIVAL = 0, 1, 2
 MEMORY_SIZE = 8
+NEAR = 1 << 16  # numbers that the processor's second cache holds beside all else: 512 KiB
+SOON = 2  # rows after the present one whose weights are asked for, where they may be far
 # A rule, and the loop that calls it, are inlined into one compiled function per rule: handing
 # a compiled rule to a compiled loop as an argument would work too, but numba cannot keep such
 # code on disk, and every process would compile it anew.
@@ -115,6 +117,20 @@ def new_state(
     )
 
 
+def side_by_side(state: LearnerState) -> LearnerState:
+    """Return a state with a weight and its variance beside each other, where there is one of each.
+
+    They are views of one array then: a sparse row needs one line of the cache for both. Dense
+    rows are faster with two arrays, which is also what copies and pickles of a state hold.
+    """
+    weights, sigma = state.weights, state.covariance
+    apart = weights.flags.c_contiguous and weights.size == sigma.values.size
+    if sigma.kind != rank_one.DIAGONAL or not apart:
+        return state
+    pairs = np.column_stack((weights, sigma.values))
+    return state._replace(weights=pairs[:, 0], covariance=sigma._replace(values=pairs[:, 1]))
+
+
 def state_weights(state: LearnerState, average: bool = False) -> np.ndarray:
     """Return the weights, one row per vector, or their mean over the rounds."""
     if average:
@@ -165,10 +181,14 @@ def variance(x, state):
 @njit(**JIT)
 def _step_dense(gain, step, weights, drift, past, n, c):
     """Move weight vector ``c`` of ``n`` along ``gain``."""
-    for j in range(gain.size):
+    if n == 1 and drift.size == 0:  # numbers beside each other: vector instructions
+        for j in range(weights.size):
+            weights[j] += step * gain[j]
+        return
+    for j in range(weights.size // n):  # of a gain that may end with what fills a tile
         weights[j * n + c] += step * gain[j]
     if drift.size > 0:
-        for j in range(gain.size):
+        for j in range(weights.size // n):
             drift[j * n + c] += past * step * gain[j]
 
 
@@ -310,6 +330,7 @@ def _borrowed_state(state):
     """Return a state whose arrays do not count references."""
     covariance = Covariance(
         state.covariance.kind,
+        state.covariance.n_coordinates,
         streams.borrowed(state.covariance.values),
         _borrowed_if_any(state.covariance.projected),
         _borrowed_if_any(state.covariance.gain),
@@ -337,8 +358,12 @@ def binary_rounds(kernel, rows, order, labels, state, margins, losses):
     updates = 0
     rows = streams.borrowed_rows(rows)
     state = _borrowed_state(state)
+    wide = state.weights.size + state.drift.size + state.covariance.values.size > NEAR
     for i in range(order.size):
         x = streams.row_of(rows, order[i])
+        if wide and i + SOON < order.size:
+            streams.fetch_row(rows, order[i + SOON], state.weights)
+            streams.fetch_row(rows, order[i + SOON], state.drift)
         y = labels[i]
         state.clock[ROUND] += 1.0
         margin = 0.0
@@ -537,7 +562,7 @@ def _warmup() -> None:
     confident_step(x, full, variance(x, full), 0.1, 1.0, 0, 1)
     moved = (state.weights, state.drift, 0.0, 2, 0, 1)
     _step_diagonal(x, state.covariance.values, v, 0.1, 1.0, *moved)
-    _, values, projected, gain = full.covariance
+    _, _, values, projected, gain = full.covariance
     _step_full(values, projected, gain, 0.1, 1.0, *moved)
     dual_score(x, state, 0.0, v, 1.0)
     dual_step(x, state, 0.0, v, 1.0, 1.0)

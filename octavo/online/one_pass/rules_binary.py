@@ -158,8 +158,8 @@ def alma(y, x, state):
     """
     alpha, big_b, big_c, p = state.parameters
     k = state.memory[COUNT] + 1.0
-    norm = p_norm(x, p)
-    f = _dual_score(x, state, p)
+    norm = np.sqrt(squared_norm(x)) if p == 2.0 else p_norm(x, p)  # a power takes as long as
+    f = score(x, state) if p == 2.0 else _dual_score(x, state, p)  # a row
     margin = y * f / norm
     gamma = big_b * np.sqrt(p - 1.0) / np.sqrt(k)  # Gentile (2001): γ_k = B √(p - 1) / √k
     # A margin of (1 - α) γ_k is enough.
@@ -179,7 +179,7 @@ def alma(y, x, state):
         step_along(x, state, 0, step)
         power += _local_power(x, state, p)
     power = max(power, 0.0)
-    length = state.clock[SCALE] * power ** (1.0 / p)
+    length = state.clock[SCALE] * (np.sqrt(power) if p == 2.0 else power ** (1.0 / p))
     if length > 1.0:
         scale_weights(state, 1.0 / length)  # projection to the ball ‖w‖_q ≤ 1
         if state.clock[SCALE] == 1.0:  # the scale was folded into the weights

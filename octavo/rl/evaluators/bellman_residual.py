@@ -277,6 +277,7 @@ class BRM(LeastSquaresEvaluator):
 
     def _finish(self) -> None:
         self.trace_ = self._z.copy()
+        self._warn_if_light(float(np.abs(self.A_).max()))
         if self.solver == "batch":
             self._warn_if_few()
             self.coef_ = solve_system(self.A_, self.b_, self.eps, "BRM")

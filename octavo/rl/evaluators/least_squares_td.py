@@ -78,6 +78,17 @@ class LeastSquaresEvaluator(PolicyEvaluator):
                 stacklevel=7,
             )
 
+    def _warn_if_light(self, mass: float) -> None:
+        """Say so when the ridge outweighs the data in all directions, as with tiny features."""
+        if self._whole and self.eps is not None and 0.0 < mass < 1.0 / self.eps:
+            warnings.warn(
+                f"The ridge of eps={self.eps:g} outweighs all {self.n_transitions_} transitions, "
+                f"whose sums reach {mass:.3g} beside its {1.0 / self.eps:.3g}: values are held "
+                "near zero. Scale the features, or raise eps.",
+                UserWarning,
+                stacklevel=7,
+            )
+
     def _warn_if_diverging(self, used: int, n: int) -> bool:
         """Say so when a recursion was stopped; return whether to go on."""
         norm = float(np.linalg.norm(self._theta))
@@ -273,6 +284,8 @@ class LSTD(LeastSquaresEvaluator):
 
     def _finish(self) -> None:
         self.trace_ = self._z.copy()
+        if self.penalty is None:
+            self._warn_if_light(float(np.abs(self.A_).max()))
         if self.solver == "recursive":
             self.M_, self.coef_ = self._M, self._theta.copy()
         elif self.penalty is not None:
@@ -432,6 +445,7 @@ class LSPE(LeastSquaresEvaluator):
 
     def _finish(self) -> None:
         self.trace_ = self._z.copy()
+        self._warn_if_light(float(np.abs(self.A_).max()))
         if self.solver == "batch":
             self.N_ = np.linalg.pinv(
                 self._N, rcond=len(self._N) * np.finfo(float).eps, hermitian=True
@@ -548,3 +562,5 @@ class FPKF(LeastSquaresEvaluator):
 
     def _finish(self) -> None:
         self.N_, self.coef_, self.trace_ = self._N, self._theta.copy(), self._z.copy()
+        # N is the inverse of I/eps + Σ φφᵀ
+        self._warn_if_light(float(1.0 / np.diag(self.N_).min() - 1.0 / (self.eps or 1.0)))

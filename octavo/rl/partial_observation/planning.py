@@ -158,13 +158,10 @@ class PBPISolver(SoundEstimator):
         self._validate_params()
         if not hasattr(pomdp, "n_observations"):
             raise ValueError(f"Expected a POMDP, got {type(pomdp).__name__}.")
-        graph = getattr(self, "_graph", None)
-        if graph is None or graph.pomdp is not pomdp:
-            graph = self._graph = BeliefGraph(pomdp)
         r = pomdp.rewards(R)
         size = max(float(np.abs(r).max()) / (1.0 - pomdp.gamma), 1e-300)
         unit = r / size  # so that tolerances mean the same for any scale of rewards
-        found = graph.explore(unit, self.n_beliefs, self.tol * 1e-3)
+        graph, found = self._explored(pomdp, unit)
         policy = controller_of(graph, found, self._best_blind(graph, unit))
         policy, self.n_iter_ = improved(pomdp, policy, unit, self.tol * 1e-3, self.max_iter)
         highest = found.values[0] + found.gap
@@ -176,6 +173,24 @@ class PBPISolver(SoundEstimator):
         self.value_ = policy.value(pomdp, r)
         self.upper_ = max(self.value_, float(size * highest))
         return policy
+
+    def _explored(self, pomdp, unit):
+        """Return the graph of beliefs for a reward; rewards share it while the budget holds.
+
+        Beliefs that an earlier reward was after must not use up the budget of this one.
+        """
+        options = self.n_beliefs, self.tol * 1e-3
+        graph = getattr(self, "_graph", None)
+        if graph is not None and graph.pomdp is not pomdp:
+            graph = None
+        if graph is not None and sum(graph.expanded) < self.n_beliefs:
+            found = graph.explore(unit, *options)
+            if sum(graph.expanded) < self.n_beliefs:
+                return graph, found
+        graph = BeliefGraph(pomdp)
+        found = graph.explore(unit, *options)
+        self._graph = graph
+        return graph, found
 
     def _by_points(self, graph, policy, unit):
         """Return what policy iteration at explored beliefs finds, where it is better or smaller."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
 from octavo.engine.estimators.arrays import Floats, Ints
@@ -34,28 +35,46 @@ class _Seen:
             is_graph = isinstance(state, nx.Graph)
             name = _graph_key(state) if is_graph else _plain_key(state)
         bucket = self.buckets.setdefault(name, [])
-        same = [x for x in bucket if not is_graph or nx.is_isomorphic(x, state)]
+        same = [x for x in bucket if not is_graph or nx.is_isomorphic(x, state, _alike)]
         if not same:
             bucket.append(state)
         return not same
 
 
+def _alike(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Whether two vertices carry the same label, or both none."""
+    return bool(one.get("label") == other.get("label"))
+
+
 def _graph_key(graph: Any) -> Hashable:
     """Return what isomorphic graphs have in common, by three rounds of colours of vertices."""
-    code: dict[Any, Any] = {v: len(graph.adj[v]) for v in graph}
+    code: dict[Any, Any] = {
+        v: hash((len(graph.adj[v]), _plain_key(data.get("label"))))
+        for v, data in graph.nodes(data=True)
+    }
     for _ in range(3):
         code = {v: hash((code[v], tuple(sorted(code[u] for u in graph.adj[v])))) for v in graph}
     return tuple(sorted(code.values()))
 
 
 def _plain_key(state: Any) -> Hashable:
-    array = np.asarray(state) if isinstance(state, (list, np.ndarray)) else None
-    if array is not None:
-        return (array.shape, array.tobytes())
+    """Return what equal states have in common, whatever they are nested in."""
+    if sp.issparse(state):
+        state = state.toarray()
+    if hasattr(state, "__array__"):
+        state = np.asarray(state).tolist()  # numbers, of which 0 and -0.0 are equal
+    if isinstance(state, (list, tuple)):
+        return tuple(_plain_key(entry) for entry in state)
+    if isinstance(state, Mapping):
+        return frozenset((name, _plain_key(entry)) for name, entry in state.items())
+    if isinstance(state, (set, frozenset)):
+        return frozenset(state)
     try:
         hash(state)
     except TypeError:
-        return id(state)
+        raise ValueError(
+            f"States of type {type(state).__name__} cannot be told apart: give a key."
+        ) from None
     return state
 
 
@@ -84,7 +103,8 @@ def construction_curve(
         The label that is wanted.
     key : callable, default=None
         What states have in common that count as one, for instance the ingredients of a recipe. By
-        default graphs count once if they are isomorphic, and others if they are equal.
+        default graphs count once if they are isomorphic and vertices that carry a ``label`` meet
+        their like, and others if they are equal.
 
     Returns
     -------

@@ -194,13 +194,19 @@ def quadratic_step(steps: Any, responses: Any) -> QuadraticStep:
         raise ValueError("steps and responses must be finite and of one length.")
     if len(np.unique(x)) < 3:
         raise ValueError(f"A parabola needs three different steps; got {len(np.unique(x))}.")
-    width, unit = float(np.abs(x).max()), float(np.abs(y).max()) or 1.0
-    if width * width == 0.0 or not math.isfinite(width * width):
+    # around the middle, so that steps far from zero keep their digits
+    middle = float(x.mean())
+    width, unit = float(np.abs(x - middle).max()), float(np.abs(y).max()) or 1.0
+    largest = float(np.abs(x).max())
+    if width * width == 0.0 or not math.isfinite(largest * largest):
         raise ValueError(
-            f"The steps are too small or too large to be squared; the largest is {width:g}."
+            f"The steps are too small or too large to be squared; the largest is {largest:g}."
         )
-    scaled = np.linalg.lstsq(np.vander(x / width, 3, increasing=True), y / unit, rcond=None)[0]
-    coef = scaled * unit / width ** np.arange(3)
+    powers = np.vander((x - middle) / width, 3, increasing=True)
+    scaled = np.linalg.lstsq(powers, y / unit, rcond=None)[0]
+    b0, b1, b2 = scaled * unit / width ** np.arange(3)
+    # b0 + b1 (δ - m) + b2 (δ - m)² in powers of δ
+    coef = np.array([b0 - b1 * middle + b2 * middle**2, b1 - 2.0 * b2 * middle, b2])
     if scaled[2] >= -1e-12:
         warnings.warn(
             "The parabola has no highest point; the best of the steps given is returned.",
@@ -208,7 +214,7 @@ def quadratic_step(steps: Any, responses: Any) -> QuadraticStep:
             stacklevel=3,
         )
         return QuadraticStep(coef, float(x[np.argmax(y)]))
-    return QuadraticStep(coef, float(-scaled[1] / (2.0 * scaled[2]) * width))
+    return QuadraticStep(coef, float(middle - scaled[1] / (2.0 * scaled[2]) * width))
 
 
 @checked

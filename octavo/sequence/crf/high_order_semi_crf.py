@@ -29,7 +29,7 @@ from octavo.engine.estimators.arrays import Floats
 from octavo.engine.estimators.sklearn_door import Interval, StrOptions, fit_context
 from octavo.sequence.crf.base import PatternModel
 from octavo.sequence.crf.pattern_automaton import Pattern
-from octavo.sequence.crf.segment_field import SegmentData, SegmentField, occupancy
+from octavo.sequence.crf.segment_field import SegmentData, SegmentField
 from octavo.sequence.crf.segment_labels import (
     Segment,
     SegmentStack,
@@ -562,8 +562,8 @@ class HighOrderSemiCRF(PatternModel):
         data, table = self._data(X, lengths)
         parts = []
         for part in data.parts(self._field._positions):
-            segments = self._field.marginals(self._weights, part).segments
-            parts.append(occupancy(self._field.by_label(segments)))
+            covered = self._field.marginals(self._weights, part).covered
+            parts.append(self._field.by_label(covered))
         return self._as_given(np.concatenate(parts), table)
 
     def pattern_marginals(
@@ -613,7 +613,7 @@ class HighOrderSemiCRF(PatternModel):
         ends = grammar.automaton.state_matrix[:, grammar.states].tocsr()[rows].toarray()
         # Σ over states that the pattern is a suffix of
         found = [
-            field.marginals(weights, part).segments @ ends.T
+            field.marginals(weights, part, detail="segments").segments @ ends.T
             for part in data.parts(field._positions)
         ]
         return self._as_given(np.concatenate(found), table)

@@ -17,6 +17,7 @@ from octavo.engine.chains.lanes import GroupedEdges
 from octavo.engine.chains.segments import (
     Segmentations,
     SegmentMarginals,
+    SegmentScores,
     best_segmentations,
     k_best_segmentations,
     sample_segmentations,
@@ -27,7 +28,7 @@ from octavo.engine.estimators.arrays import Floats, Ints
 from octavo.sequence.crf.chain_field import Blocks, runs_of
 from octavo.sequence.crf.label_grammar import LabelGrammar
 
-Problem = tuple[Floats, GroupedEdges, Floats, Floats, Ints, Ints]
+Problem = tuple[Floats, GroupedEdges, Floats, SegmentScores, Ints, Ints]
 _CELLS = 1 << 22  # scores of segments that are held at once
 
 
@@ -88,6 +89,20 @@ class SegmentData(NamedTuple):
         return np.repeat(self.codes, self.stop - self.start)
 
 
+class Mass(NamedTuple):
+    """How much of segments covers, begins at and stops with positions (N, C); and of each.
+
+    ``lengths`` (L, C) adds up those of a length, ``segments`` is (N, L, C), empty where no weight
+    asks for it; a field with features of segments has lengths from them.
+    """
+
+    covered: Floats
+    begin: Floats
+    stop: Floats
+    lengths: Floats
+    segments: Floats
+
+
 class SegmentField:
     """A random field of segmentations, without its weights.
 
@@ -143,9 +158,10 @@ class SegmentField:
 
     # --- scores -----------------------------------------------------------------------------
 
-    def scores(self, weights: Floats, data: SegmentData, loss: float = 0.0) -> Floats:
-        """Return the scores of all segments (N, L, C); a loss adds to wrong labels."""
+    def scores(self, weights: Floats, data: SegmentData, loss: float = 0.0) -> SegmentScores:
+        """Return the scores of all segments; a loss adds to wrong labels."""
         parts, n, L = self.blocks.split(weights), data.values.shape[0], self.max_length
+        # g_i(x, u, v) of Eq. (1) that are sums over the positions of a segment
         base = np.asarray(data.values @ parts["coef"])
         if loss:
             # Hamming loss of positions, so that a segment's is the sum of its own
@@ -155,22 +171,15 @@ class SegmentField:
             label_of = self.grammar.column
             observed = np.asarray(data.values @ parts["transition"])
             base = base[:, label_of] + (self._ends.T @ observed.T).T
-        # g_i(x, u, v) of Eq. (1) as sums over the positions of a segment, by running totals.
-        scores = np.zeros((n, L, base.shape[1]))
-        run = np.zeros_like(base)
-        for d in range(min(L, n)):
-            run[: n - d] += base[d:]
-            scores[: n - d, d] = run[: n - d]  # Σ of positions u..u + d, one addition a length
+        extra = np.zeros((n if self.n_custom else 1, L, base.shape[1]))
         if self._length:
-            scores += parts["length"][:, label_of]
-        if self._boundary:
-            scores += np.asarray(data.values @ parts["first"])[:, None, label_of]
-            last = np.asarray(data.values @ parts["last"])[:, label_of]
-            for d in range(min(L, n)):
-                scores[: n - d, d] += last[d:]
+            extra += parts["length"][:, label_of]
         if self.n_custom:
-            scores += np.asarray(data.custom @ parts["segment"]).reshape(n, L, -1)[..., label_of]
-        return scores
+            extra += np.asarray(data.custom @ parts["segment"]).reshape(n, L, -1)[..., label_of]
+        if not self._boundary:
+            return SegmentScores(base, extra)
+        first, last = (np.asarray(data.values @ parts[name]) for name in ("first", "last"))
+        return SegmentScores(base, extra, first[:, label_of], last[:, label_of])
 
     def _problem(self, weights: Floats, data: SegmentData, loss: float = 0.0) -> Problem:
         """Return what the functions of the engine take."""
@@ -181,10 +190,17 @@ class SegmentField:
     # --- sums -------------------------------------------------------------------------------
 
     def marginals(
-        self, weights: Floats, data: SegmentData, share: Floats | None = None
+        self,
+        weights: Floats,
+        data: SegmentData,
+        share: Floats | None = None,
+        detail: str = "positions",
     ) -> SegmentMarginals:
-        """Return the marginals of segments (N, L, labels or states) and totals."""
-        return segment_marginals(*self._problem(weights, data), weight=share)
+        """Return the marginals of positions (N, labels or states) and totals.
+
+        Those of single segments (N, L, labels or states) too, if the detail is "segments".
+        """
+        return segment_marginals(*self._problem(weights, data), weight=share, detail=detail)
 
     def log_partition(self, weights: Floats, data: SegmentData) -> Floats:
         """Return log Z of each sequence."""
@@ -195,53 +211,75 @@ class SegmentField:
             ]
         )
 
-    def by_label(self, segments: Floats) -> Floats:
-        """Return marginals (N, L, n_labels) from those of states or of labels already."""
-        if segments.shape[2] == self.grammar.n_labels:
-            return segments
-        return np.add.reduceat(segments, self._first_of_label, axis=2)
+    def by_label(self, marginals: Floats) -> Floats:
+        """Return marginals (..., n_labels) from those of states or of labels already."""
+        if marginals.shape[-1] == self.grammar.n_labels:
+            return marginals
+        return np.add.reduceat(marginals, self._first_of_label, axis=-1)
 
     def expected(self, weights: Floats, data: SegmentData, share: Floats) -> tuple[Floats, Floats]:
         """Return log Z_x of each sequence, and E(f_i) of all by their shares (Section 2.3.2)."""
         log_z, total = [], np.zeros(self.blocks.size)
         for first, last in data.runs(self._positions):
             part, own = data.part(first, last), share[first:last]
-            found = self.marginals(weights, part, own)
+            found = self.marginals(weights, part, own, self._detail)
             pattern = self.grammar.expected(found.pairs, found.starts, found.ends)
-            # P(u, v, z | x) times the share of its sequence
-            mass = found.segments * np.repeat(own, part.lengths)[:, None, None]
+            rows = np.repeat(own, part.lengths)[:, None]
+            mass = Mass(  # P(u, v, z | x) times the share of its sequence
+                found.covered * rows,
+                found.begin * rows if self._boundary else found.begin,
+                found.stop * rows if self._boundary else found.stop,
+                found.lengths,
+                found.segments * rows[:, None] if self.n_custom else found.segments,
+            )
             total += self._features(part, mass, pattern)
             log_z.append(found.log_partition)
         return np.concatenate(log_z), total
 
-    def _features(self, data: SegmentData, mass: Floats, pattern: Floats) -> Floats:
-        """Return the features that a mass of segments (N, L, C) has."""
-        labels = self.by_label(mass)
-        # which label covers each position: sums over all segments that do
-        covered = occupancy(mass)
-        parts = {"pattern": pattern, "coef": data.values.T @ self.by_label(covered[:, None])[:, 0]}
-        if self._ends is not None:
-            parts["transition"] = data.values.T @ (self._ends @ covered.T).T
-        if self._length:
-            parts["length"] = labels.sum(axis=0)
-        if self._boundary:
-            parts["first"] = data.values.T @ labels.sum(axis=1)
-            parts["last"] = data.values.T @ ending(labels)
+    @property
+    def _detail(self) -> str:
+        """What weights of the field ask for."""
         if self.n_custom:
+            return "segments"
+        return "lengths" if self._length else "positions"
+
+    def _features(self, data: SegmentData, mass: Mass, pattern: Floats) -> Floats:
+        """Return the features that a mass of segments has."""
+        # sums over all segments that cover a position
+        parts = {"pattern": pattern, "coef": data.values.T @ self.by_label(mass.covered)}
+        if self._ends is not None:
+            parts["transition"] = data.values.T @ (self._ends @ mass.covered.T).T
+        if self._boundary:
+            parts["first"] = data.values.T @ self.by_label(mass.begin)
+            parts["last"] = data.values.T @ self.by_label(mass.stop)
+        if self.n_custom:
+            labels = self.by_label(mass.segments)
             parts["segment"] = data.custom.T @ labels.reshape(-1, labels.shape[2])
+        if self._length:
+            lengths = mass.segments.sum(axis=0) if self.n_custom else mass.lengths
+            parts["length"] = self.by_label(lengths)
         return self.blocks.join(**parts)
 
     def counted(self, data: SegmentData, share: Floats) -> Floats:
         """Return Ẽ(f_i), the features of the segments of all sequences, by their shares."""
         total = np.zeros(self.blocks.size)
+        L, width = self.max_length, int(self.column.max()) + 1
         for first, last in data.runs(self._positions):
             part, own = data.part(first, last), share[first:last]
-            states = self.grammar.walk(part.codes, part.counts)
-            mass = np.zeros((part.values.shape[0], self.max_length, int(self.column.max()) + 1))
-            mass[part.rows, part.stop - part.start - 1, self.column[states]] = np.repeat(
-                own, part.counts
-            )
+            column = self.column[self.grammar.walk(part.codes, part.counts)]
+            n, sizes = part.values.shape[0], part.stop - part.start
+            weight = np.repeat(own, part.counts)
+            covered, begin, stop = np.zeros((3, n, width))
+            covered[np.arange(n), np.repeat(column, sizes)] = np.repeat(weight, sizes)
+            begin[part.rows, column] = weight
+            stop[part.rows + sizes - 1, column] = weight
+            lengths = np.zeros((L, width))
+            np.add.at(lengths, (sizes - 1, column), weight)
+            segments = np.zeros((n if self.n_custom else 0, L, width))
+            if self.n_custom:
+                segments[part.rows, sizes - 1, column] = weight
             pattern = self.grammar.counted(part.codes, part.counts, own)
+            mass = Mass(covered, begin, stop, lengths, segments)
             total += self._features(part, mass, pattern)
         return total
 
@@ -250,9 +288,8 @@ class SegmentField:
         found = []
         for part in data.parts(self._positions):
             states = self.grammar.walk(part.codes, part.counts)
-            scores = self.scores(weights, part)[
-                part.rows, part.stop - part.start - 1, self.column[states]
-            ]
+            table = self.scores(weights, part).table()
+            scores = table[part.rows, part.stop - part.start - 1, self.column[states]]
             pattern = self.blocks.split(weights)["pattern"]
             scores += self.grammar.scored(pattern, part.codes, part.counts)
             found.append(np.add.reduceat(scores, np.cumsum(part.counts) - part.counts))
@@ -303,22 +340,3 @@ class SegmentField:
         ptr = np.concatenate([[0], np.cumsum(counts)])
         start, stop, state, score = (np.concatenate(column) for column in list(zip(*parts))[1:])
         return Segmentations(ptr, start, stop, self.grammar.column[state], score)
-
-
-def occupancy(mass: Floats) -> Floats:
-    """Return the mass of segments that cover each position (N, C)."""
-    n, L, C = mass.shape
-    change = np.zeros((n + 1, C))
-    for d in range(min(L, n)):
-        change[:-1] += mass[:, d]
-        change[d + 1 :] -= mass[: n - d, d]
-    return np.cumsum(change[:-1], axis=0)
-
-
-def ending(mass: Floats) -> Floats:
-    """Return the mass of segments that end with each position (N, C)."""
-    n, L, C = mass.shape
-    last = np.zeros((n, C))
-    for d in range(min(L, n)):
-        last[d:] += mass[: n - d, d]
-    return last

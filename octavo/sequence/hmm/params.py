@@ -456,6 +456,7 @@ def log_transitions(hmm: HMMParams) -> Any:
     if not sparse.issparse(hmm.transmat):
         return log_of_probabilities(hmm.transmat, "transmat")
     matrix = sparse.coo_array(hmm.transmat, copy=True)
+    matrix.sum_duplicates()  # probabilities add up; their logarithms would not
     matrix.data = log_of_probabilities(matrix.data, "transmat")
     return matrix
 

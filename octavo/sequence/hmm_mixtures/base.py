@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,19 @@ from octavo.engine.probability.mixtures import log_sum, responsibilities, safe_l
 from octavo.sequence.hmm.bank import check_rows, pack_hmms
 from octavo.sequence.hmm.params import HMMParams, join_hmms
 from octavo.sequence.hmm.sequence_sets import Mixture, SequenceSets, gather_sets, set_logliks
+
+
+def warn_of_noise(reg_covar: float, variance: Floats) -> None:
+    """Warn where the noise that is taken for granted hides the observations, as in other units."""
+    widest = float(np.max(variance))
+    if 0.0 < widest < reg_covar:
+        warnings.warn(
+            f"reg_covar={reg_covar:g} exceeds the largest variance of the observations, "
+            f"{widest:.3g}: all that tells them apart is taken for noise. Lower reg_covar, or "
+            "scale the observations.",
+            UserWarning,
+            stacklevel=4,
+        )
 
 
 class SequenceMixtureMixin:

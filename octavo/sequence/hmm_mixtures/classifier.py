@@ -32,6 +32,7 @@ from octavo.sequence.hmm.emissions import COVARIANCE_TYPES
 from octavo.sequence.hmm.params import HMMParams
 from octavo.sequence.hmm.sequence_sets import Mixture, SequenceSets, gather_sets
 from octavo.sequence.hmm.starts import Shape
+from octavo.sequence.hmm_mixtures.base import warn_of_noise
 from octavo.sequence.hmm_mixtures.hierarchical_mixture import ShardModels, fit_shards
 from octavo.sequence.hmm_mixtures.mixture import fit_mixture, shape_of
 from octavo.sequence.hmm_mixtures.ppk_spectral import PPKSpectralClustering
@@ -293,6 +294,8 @@ class HMMMixtureClassifier(ClassifierMixin, CallbackSupportMixin, SoundEstimator
         self.class_prior_ = self._check_priors(members)
         rng = check_random_state(self.random_state)
         shape = shape_of(self, data.rows)
+        if not discrete:
+            warn_of_noise(self.reg_covar, data.rows.var(axis=0))
         self.base_hmms_: list[HMMParams] = []
         with FitProgress(self, None, X, y) as progress:
             if self.estimator == "em":

@@ -34,6 +34,7 @@ from octavo.sequence.hmm.emissions import COVARIANCE_TYPES
 from octavo.sequence.hmm.params import HMMParams, join_hmms
 from octavo.sequence.hmm.sequence_sets import Mixture
 from octavo.sequence.hmm.starts import Shape
+from octavo.sequence.hmm_mixtures.base import warn_of_noise
 from octavo.sequence.hmm_mixtures.divergence import check_pair, expected_logliks
 from octavo.sequence.hmm_mixtures.vhem import (
     ANNEALING,
@@ -89,6 +90,15 @@ def warn_of_absorption(bank: HMMBank, tau: int) -> None:
             UserWarning,
             stacklevel=4,
         )
+
+
+def spread_of(bank: HMMBank) -> Floats:
+    """Return what observations of all models may vary by, axis by axis; 0 for symbols."""
+    if bank.means is None:
+        return np.zeros(1)
+    means, covars = bank.gaussians()
+    own = covars if covars.ndim == 2 else np.einsum("ndd->nd", covars)
+    return own.max(axis=0) + means.var(axis=0)
 
 
 def reduced_shape(bank: HMMBank, n_states: int | None, n_mix: int | None, kind: str) -> Shape:
@@ -489,6 +499,7 @@ def reduce_bank(
         )
     warn_of_absorption(bank, tau)
     ready = raise_variances(bank, float(getattr(estimator, "min_covar", 0.0)))
+    warn_of_noise(estimator.reg_covar, spread_of(ready))
     ready = ready.widened(float(estimator.reg_covar))
     virtual = virtual_sequences(estimator.n_virtual, bank.size) * weights  # N_i = N ω_i
     init = getattr(estimator, "init", None)

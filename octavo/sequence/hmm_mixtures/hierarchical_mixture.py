@@ -30,7 +30,7 @@ from octavo.sequence.hmm.emissions import COVARIANCE_TYPES
 from octavo.sequence.hmm.params import HMMParams
 from octavo.sequence.hmm.sequence_sets import SequenceSets, gather_sets, parts_of_sets, take_sets
 from octavo.sequence.hmm.starts import Shape
-from octavo.sequence.hmm_mixtures.base import SequenceMixtureMixin
+from octavo.sequence.hmm_mixtures.base import SequenceMixtureMixin, warn_of_noise
 from octavo.sequence.hmm_mixtures.baum_welch import fit_own
 from octavo.sequence.hmm_mixtures.mixture import fit_mixture, shape_of
 from octavo.sequence.hmm_mixtures.vhem import ANNEALING, Collection, fit_vhem
@@ -346,6 +346,8 @@ class HierarchicalHMMMixture(SequenceMixtureMixin, CallbackSupportMixin, SoundEs
         discrete = self.emissions == "discrete"
         rows, counts = check_rows(X, lengths, known, discrete=discrete)
         shape = shape_of(self, rows)
+        if not discrete:
+            warn_of_noise(self.reg_covar, rows.var(axis=0))
         if known is not None and discrete:
             shape = shape._replace(n_mix=known.weights.shape[2])
         if groups is None:

@@ -40,7 +40,7 @@ from octavo.sequence.hmm.emissions import COVARIANCE_TYPES
 from octavo.sequence.hmm.m_step import BankStatistics, updated_bank
 from octavo.sequence.hmm.sequence_sets import Mixture, SequenceSets, gather_sets, parts_of_sets
 from octavo.sequence.hmm.starts import Shape, start_mixture
-from octavo.sequence.hmm_mixtures.base import SequenceMixtureMixin
+from octavo.sequence.hmm_mixtures.base import SequenceMixtureMixin, warn_of_noise
 
 __all__ = ["HMMMixture"]
 
@@ -321,6 +321,8 @@ class HMMMixture(SequenceMixtureMixin, CallbackSupportMixin, SoundEstimator):
                 f"n_components={self.n_components} is more than the {data.sets.size} {what}."
             )
         shape = shape_of(self, data.rows)
+        if not discrete:
+            warn_of_noise(self.reg_covar, data.rows.var(axis=0))
         with FitProgress(self, self.n_init * self.max_iter, X) as progress:
             run = fit_mixture(
                 data,

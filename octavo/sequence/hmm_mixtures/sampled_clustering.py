@@ -26,7 +26,13 @@ from octavo.sequence.hmm.bank import pack_hmms, unpack_hmms
 from octavo.sequence.hmm.emissions import COVARIANCE_TYPES
 from octavo.sequence.hmm.sequence_sets import SequenceSets
 from octavo.sequence.hmm.starts import Shape
-from octavo.sequence.hmm_mixtures.clustering import HMMCentersMixin, check_weights, reduced_shape
+from octavo.sequence.hmm_mixtures.base import warn_of_noise
+from octavo.sequence.hmm_mixtures.clustering import (
+    HMMCentersMixin,
+    check_weights,
+    reduced_shape,
+    spread_of,
+)
 from octavo.sequence.hmm_mixtures.mixture import fit_mixture
 from octavo.sequence.hmm_mixtures.vhem import Collection
 
@@ -211,6 +217,7 @@ class SampledHMMClustering(HMMCentersMixin, ClusterMixin, CallbackSupportMixin, 
         if self.n_clusters > bank.size:
             raise ValueError(f"n_clusters={self.n_clusters} is more than the {bank.size} HMMs.")
         weights = check_weights(sample_weight, bank.size)
+        warn_of_noise(self.reg_covar, spread_of(bank))
         total = SAMPLES * bank.size if self.n_samples is None else self.n_samples
         with FitProgress(self, self.n_init * self.max_iter, hmms) as progress:
             run = fit_sampled(

@@ -9,7 +9,7 @@ from math import ceil, exp, inf, log, log2, sqrt
 from typing import Any
 
 import numpy as np
-from scipy.special import gammaln, logsumexp
+from scipy.special import logsumexp
 
 from octavo.engine.estimators.checked import checked
 
@@ -40,9 +40,10 @@ def log_sauer(m: float, d: int) -> float:
     """Return log Σ_{i≤d} C(m, i) in floating point."""
     if d >= m:
         return m * log(2.0)
-    i = np.arange(d + 1)
-    # Φ_d(m), chapter 8
-    return float(logsumexp(gammaln(m + 1.0) - gammaln(i + 1.0) - gammaln(m - i + 1.0)))
+    i = np.arange(d)
+    # factor by factor: differences of log m! would lose all digits of C(m, i) for large m
+    binomials = np.cumsum(np.log(m - i) - np.log(i + 1.0))  # log C(m, i + 1)
+    return float(logsumexp(np.append(0.0, binomials)))  # Φ_d(m), chapter 8
 
 
 def _log_failure(m: int, eps: float, d: int, agnostic: bool) -> float:

@@ -21,7 +21,7 @@ from octavo.bayes.buffet import patterns
 from octavo.bayes.buffet.chain import BuffetChain
 from octavo.bayes.buffet.linear_gaussian import gaussian_log_evidence
 from octavo.bayes.buffet.patterns import column_log_probs, fit_weights
-from octavo.bayes.buffet.variational import VariationalBuffet, stick_terms
+from octavo.bayes.buffet.variational import VariationalBuffet, stick_terms, update_features
 from octavo.data import make_hidden_causes
 from octavo.engine.mcmc.diagnostics import monte_carlo_error
 from octavo.engine.smooth.em import climb
@@ -150,6 +150,41 @@ def test_bound_and_posterior_beside_enumeration():
     found = np.outer(nu, nu) + np.outer(1 - nu, 1 - nu)
     np.fill_diagonal(found, 1.0)
     assert np.abs(found - truth).max() < 0.1, (found, truth)
+
+
+def test_rows_of_three_features_by_products_written_out():
+    """ν = σ(A) feature by feature, and the rows' terms, with every product over features plain."""
+    rng = np.random.default_rng(2)
+    N, K, levels = 5, 3, np.array([2, 3, 3, 2])
+    X = rng.integers(0, levels, (N, 4))
+    X[0, 1] = X[3, 0] = -1
+    phi, s2 = rng.normal(size=(K + 1, 4, 3)), rng.uniform(0.1, 0.5, (K + 1, 4, 3))
+    E, prior, fixed = np.exp(phi + 0.5 * s2), rng.normal(size=K), np.arange(N) == 4
+    start = rng.uniform(0.1, 0.9, (N, K))
+    nu, xi = start.copy(), np.empty((N, 4))
+    room = np.empty((K + 1, 4, 3)), np.empty((4, 3))
+    total = update_features(X, levels, nu, prior, phi, E, *room, xi, fixed)
+
+    def mass(v, d):  # Σ_r E_0r Π_k (1 - ν_k + ν_k E_kr)
+        used = E[:, d, : levels[d]]
+        return float((used[0] * np.prod(1 + v[:, None] * (used[1:] - 1), axis=0)).sum())
+
+    expected, want = start.copy(), 0.0
+    for n in range(N):
+        seen, v = [d for d in range(4) if X[n, d] >= 0], expected[n]
+        for k in range(0 if fixed[n] else K):
+            score = prior[k]
+            for d in seen:  # the mass is linear in ν_k
+                slope = mass(np.where(np.arange(K) == k, 1.0, v), d)
+                slope -= mass(np.where(np.arange(K) == k, 0.0, v), d)
+                score += phi[k + 1, d, X[n, d]] - slope / mass(v, d)
+            v[k] = 1.0 / (1.0 + np.exp(-score))
+        want += sum(phi[0, d, X[n, d]] + v @ phi[1:, d, X[n, d]] - np.log(mass(v, d)) for d in seen)
+        for d in range(4):
+            assert xi[n, d] == pytest.approx(1.0 / mass(v, d) if d in seen else 0.0)
+    assert_allclose(nu, expected, rtol=1e-12)
+    assert_allclose(nu[4], start[4])
+    assert total == pytest.approx(want, rel=1e-12)
 
 
 def test_multinomial_bound_of_sticks():

@@ -22,6 +22,13 @@ def test_zero_one_loss_is_the_most_probable_class():
     np.testing.assert_allclose(model.predict_proba(X), plain.predict_proba(X))
 
 
+def test_actions_that_cost_the_same_leave_the_choice_to_the_posterior():
+    plain = GaussianNB().fit(X, Y)
+    for loss in (np.zeros((3, 3)), np.ones((4, 3))):
+        model = BayesRiskClassifier(GaussianNB(), loss).fit(X, Y)
+        np.testing.assert_array_equal(model.predict(X), plain.predict(X))
+
+
 @settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 1000))
 def test_no_action_costs_less(seed):

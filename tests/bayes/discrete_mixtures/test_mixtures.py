@@ -120,7 +120,26 @@ def test_samples_come_from_the_model():
     bags = MultinomialMixture(2, random_state=0).fit(counts(8))
     drawn, _ = bags.sample(10, 7, random_state=0)
     assert (drawn.sum(axis=1) == 7).all()
-    assert bags.aic(counts(8)) < bags.bic(counts(8))
+
+
+def test_criteria_count_what_was_fitted():
+    X, C = binary(8), counts(8)
+    for model, rows, fitted in (
+        (BernoulliMixture(2, random_state=0).fit(X), X, 2 * 5 + 1),
+        (MultinomialMixture(3, random_state=0).fit(C), C, 3 * 5 + 2),
+    ):
+        misfit = -2.0 * model.score_samples(rows).sum()
+        assert model.aic(rows) - misfit == pytest.approx(2.0 * fitted)
+        assert model.bic(rows) - misfit == pytest.approx(fitted * np.log(len(rows)))
+
+
+def test_a_threshold_itself_is_a_zero_dense_or_sparse():
+    C = counts(9).astype(float)
+    dense = BernoulliMixture(2, binarize=2.0, random_state=0).fit(C)
+    thin = BernoulliMixture(2, binarize=2.0, random_state=0).fit(sp.csr_array(C))
+    plain = BernoulliMixture(2, random_state=0).fit(np.where(C > 2, 1.0, 0.0))
+    np.testing.assert_allclose(dense.means_, plain.means_, atol=1e-12)
+    np.testing.assert_allclose(thin.means_, plain.means_, atol=1e-12)
 
 
 @pytest.mark.parametrize(

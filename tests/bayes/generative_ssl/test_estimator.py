@@ -67,6 +67,18 @@ def test_stratified_labels_are_weighted_to_the_priors():
         SemiSupervisedGenerativeClassifier(label_design="stratified").fit(X, y)
 
 
+def test_stratified_labels_pool_covariances_by_the_priors():
+    rng = np.random.RandomState(1)
+    y = np.repeat([0, 1], [30, 90])
+    X = rng.standard_normal((120, 2)) * np.where(y, 1.0, 4.0)[:, None]
+    model = SemiSupervisedGenerativeClassifier(
+        model="lda", objective="labelled", priors=[0.8, 0.2], label_design="stratified"
+    ).fit(X, y)
+    spreads = [np.cov(X[y == k].T, bias=True) for k in (0, 1)]
+    pooled = 0.8 * spreads[0] + 0.2 * spreads[1]
+    np.testing.assert_allclose(model.covariances_, pooled, rtol=1e-3, atol=1e-3)
+
+
 def test_samples_have_the_moments_of_the_model():
     X, _, y = rows(400, 200)
     for name in ("gaussian_nb", "qda", "lda", "gmm"):

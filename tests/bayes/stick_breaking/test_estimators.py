@@ -16,7 +16,12 @@ from octavo.bayes import (
     rank_similar,
     sample_lsbp_prior,
 )
-from octavo.bayes.stick_breaking.observations import Block, Observations, neighbours
+from octavo.bayes.stick_breaking.observations import (
+    Block,
+    Observations,
+    neighbours,
+    start_features,
+)
 from octavo.cluster import classification_accuracy
 from octavo.data import make_block_image, make_speaker_series
 
@@ -118,6 +123,34 @@ def test_moving_turning_and_scaling_places_changes_nothing():
 def test_scale_of_the_data_changes_nothing(fitted, scale):
     model = LogisticStickBreakingMixture(**SMALL).fit(scale * X + 7.0 * scale, T)
     assert_allclose(model.resp_, fitted.resp_, atol=1e-5)
+
+
+def test_bounds_are_of_densities_in_units_of_the_data():
+    """In other units every density is divided by the unit: n log 7 off the bound, in each class."""
+    few = {"n_centers": 6, "random_state": 0, "max_iter": 10}
+    flat = (LogisticStickBreakingMixture(3, **few), KernelStickBreakingMixture(3, **few))
+    for model in flat:
+        bounds = [model.fit(unit * X, T).lower_bound_ for unit in (1.0, 7.0)]
+        assert_allclose(bounds[0] - bounds[1], 60 * np.log(7.0), rtol=1e-6)
+        assert_allclose(model.lower_bounds_[-1], model.lower_bound_)
+    model = HierarchicalLSBP(3, 3, **few)
+    bounds = [model.fit([unit * X, unit * X[:40]], [T, T[:40]]).lower_bound_ for unit in (1.0, 7.0)]
+    assert_allclose(bounds[0] - bounds[1], 100 * np.log(7.0), rtol=1e-6)
+
+
+def test_starts_see_shares_of_counts_standardised_columns_and_indicators():
+    counts, codes = np.array([[1.0, 3.0], [0.0, 0.0], [2.0, 6.0]]), np.array([0, 2, 1])
+    blocks = [Block("multinomial", counts), Block("categorical", codes),
+              Block("gaussian", np.array([[1.0, 5.0], [3.0, 5.0], [2.0, 5.0]]))]  # fmt: skip
+    root = np.sqrt(1.5)
+    assert_allclose(
+        start_features(blocks),
+        [
+            [0.25, 0.75, 1.0, 0.0, 0.0, -root, 0.0],
+            [0.00, 0.00, 0.0, 0.0, 1.0, root, 0.0],
+            [0.25, 0.75, 0.0, 1.0, 0.0, 0.0, 0.0],
+        ],
+    )
 
 
 def test_units_of_widths():

@@ -244,6 +244,27 @@ def test_blended_paths_equal_enumeration(varying, max_bytes):
 
 
 @pytest.mark.parametrize("varying", [False, True])
+@pytest.mark.parametrize("max_bytes", [1 << 28, 1])
+@pytest.mark.parametrize("n_blends", [1, 8, 19])
+def test_ties_of_blends_go_where_those_of_single_paths_go(varying, max_bytes, n_blends):
+    # Whole numbers: all sums are exact, and paths of equal score abound.
+    rng = np.random.default_rng(31)
+    lengths, K, F = [40, 1, 23], 5, 3
+    start, trans, _ = random_chain(rng, K, lengths, varying=varying, forbidden=0.2)
+    start, trans = np.round(start), np.round(trans)
+    nodes = rng.integers(-2, 3, size=(F, sum(lengths), K)).astype(float)
+    nodes[0][rng.uniform(size=nodes[0].shape) < 0.05] = -np.inf
+    weights = rng.integers(0, 3, size=(n_blends, F + 1)).astype(float)
+    found = ch.blended_paths(start, trans, nodes, weights, lengths, max_bytes=max_bytes)
+    for g, (*feature_weights, w) in enumerate(weights):
+        mixed = sum(f * x for f, x in zip(feature_weights, nodes) if f) + np.zeros(nodes[0].shape)
+        free = (np.zeros(K), np.zeros(trans.shape)) if w == 0.0 else (w * start, w * trans)
+        alone = ch.best_paths(*free, mixed, lengths)
+        np.testing.assert_array_equal(found.states[g], alone.states)
+        np.testing.assert_array_equal(found.score[g], alone.score)
+
+
+@pytest.mark.parametrize("varying", [False, True])
 @pytest.mark.parametrize("shared", [False, True])
 def test_a_grid_is_its_points(varying, shared):
     rng = np.random.default_rng(40)

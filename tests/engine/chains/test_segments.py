@@ -95,6 +95,100 @@ def test_sums_against_enumeration(seed, scale, L):
     np.testing.assert_allclose(found.ends, ends, **tolerance)
 
 
+@st.composite
+def problems_that_add_up(draw):
+    """Return a problem with `SegmentScores`, the same with all scores written out, the matrix."""
+    seed, scale, L = draw(st.integers(0, 10**6)), draw(SCALES), draw(st.integers(1, 4))
+    lengths = draw(st.lists(st.integers(1, 5), min_size=1, max_size=10))
+    problem, matrix = random_problem(seed, L=L, scale=scale, lengths=lengths)
+    rng = np.random.default_rng(seed)
+    n, C = sum(lengths), 2
+    positions = rng.normal(scale=scale, size=(n, C))
+    rows = draw(st.sampled_from([0, 1, n]))  # nothing, by length, or by place and length
+    extra = rng.normal(scale=scale, size=(rows, L, C)) if rows else np.zeros((1, L, C))
+    begin, stop = (
+        rng.normal(scale=scale, size=(n, C)) if draw(st.booleans()) else None for _ in range(2)
+    )
+    written = np.empty((n, L, C))
+    for u in range(n):
+        for d in range(L):
+            # beyond the last row there is nothing to add; no sequence reaches there
+            written[u, d] = positions[u : u + d + 1].sum(axis=0) + extra[u if rows > 1 else 0, d]
+            written[u, d] += 0.0 if begin is None else begin[u]
+            written[u, d] += 0.0 if stop is None else stop[min(u + d, n - 1)]
+    start, edges, end, _, column, lengths = problem
+    short = (start, edges, end, sg.SegmentScores(positions, extra, begin, stop), column, lengths)
+    return short, (start, edges, end, written, column, lengths), matrix
+
+
+def inside(lengths, L):
+    """Return which segments (N, L) lie in their sequence."""
+    left = np.concatenate([np.arange(T, 0, -1) for T in lengths.tolist()])
+    return np.arange(L) < left[:, None]
+
+
+@settings(deadline=None, max_examples=80)
+@given(problems_that_add_up())
+def test_scores_that_add_up_against_enumeration(problems):
+    problem, written, matrix = problems
+    scores, lengths = written[3], problem[-1]
+    where = inside(lengths, scores.shape[1])
+    np.testing.assert_allclose(problem[3].table()[where], scores[where], rtol=1e-12, atol=1e-12)
+    weight = np.random.default_rng(0).uniform(0.5, 2, lengths.size)
+    found = sg.segment_marginals(*problem, weight=weight)
+    K, size = problem[0].size, np.abs(scores[where]).max()
+    segments, begin, stop, covered, by_length = (np.zeros(part.shape) for part in found[:5])
+    pairs, starts, ends = np.zeros((K, K)), np.zeros(K), np.zeros(K)
+    for q, (row, _, paths, values) in enumerate(enumerated(written, matrix)):
+        log_z = logsumexp(values)
+        if log_z == -np.inf:
+            assert found.log_partition[q] == -np.inf
+            continue
+        assert found.log_partition[q] == pytest.approx(log_z, rel=1e-10, abs=1e-10)
+        for path, p in zip(paths, np.exp(values - log_z)):
+            for u, v, state in path:
+                c = problem[4][state]
+                segments[row + u, v - u - 1, c] += p
+                begin[row + u, c] += p
+                stop[row + v - 1, c] += p
+                covered[row + u : row + v, c] += p
+                by_length[v - u - 1, c] += weight[q] * p
+            for (_, _, i), (_, _, j) in itertools.pairwise(path):
+                pairs[i, j] += weight[q] * p
+            starts[path[0][2]] += weight[q] * p
+            ends[path[-1][2]] += weight[q] * p
+    # a probability carries the rounding of its scores, relatively
+    tolerance = {"rtol": 1e-9, "atol": 1e-11 * (1 + size)}
+    for mine, expected in zip(found[:4], (segments, begin, stop, covered)):
+        np.testing.assert_allclose(mine, expected, **tolerance)
+    target = np.repeat(np.arange(K), np.diff(problem[1].indptr))
+    np.testing.assert_allclose(found.pairs, pairs[problem[1].source, target], **tolerance)
+    np.testing.assert_allclose(found.starts, starts, **tolerance)
+    np.testing.assert_allclose(found.ends, ends, **tolerance)
+    np.testing.assert_allclose(sg.segment_partition(*problem), found.log_partition, rtol=1e-10)
+    for detail in ("positions", "lengths"):
+        brief = sg.segment_marginals(*problem, weight=weight, detail=detail)
+        assert brief.segments.size == 0
+        assert brief.lengths.any() == (
+            detail == "lengths" and np.isfinite(found.log_partition).any()
+        )
+        for mine, expected in zip(brief[1:4] + brief[5:], found[1:4] + found[5:]):
+            np.testing.assert_allclose(mine, expected, **tolerance)
+    np.testing.assert_allclose(brief.lengths, by_length, **tolerance)
+    best, other = sg.best_segmentations(*problem), sg.best_segmentations(*written)
+    np.testing.assert_allclose(best.score, other.score, rtol=1e-12, atol=1e-12 * (1 + size))
+
+
+def test_what_cannot_be_scored_says_why():
+    problem, _ = random_problem(0)
+    for scores, words in [
+        (sg.SegmentScores(np.zeros((8, 2)), np.zeros((2, 3, 2))), r"\(1, L, 2\) or \(8, L, 2\)"),
+        (np.zeros((8, 2)), r"\(N, L, C\), got shape \(8, 2\)"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            sg.segment_partition(*problem[:3], scores, *problem[4:])
+
+
 @settings(deadline=None, max_examples=60)
 @given(st.integers(0, 10**6), SCALES, st.integers(1, 4))
 def test_best_segmentations_against_enumeration(seed, scale, L):
@@ -190,6 +284,47 @@ def test_long_sequences_do_not_underflow():
         covered[d + 1 :] -= mass[: 1500 - d]
     np.testing.assert_allclose(np.cumsum(covered)[:-1], 1.0, atol=1e-9)
     assert np.isfinite(found.log_partition[0])
+
+
+def test_a_label_that_catches_up_late_is_not_lost():
+    # State 0 cannot begin a sequence and wins every position by 60: products of factors that are
+    # scaled by the sum of the others would overflow. Forty positions, segments of any length.
+    T = 40
+    matrix = np.array([[-np.inf, 0.0], [0.0, -np.inf]])
+    edges = GroupedEdges(*ch.edges_of_matrix(matrix), np.ones(2, dtype=np.int64))
+    start, zero = np.array([-np.inf, 0.0]), np.zeros(2)
+    positions = np.tile([60.0, 0.0], (T, 1))
+    scores = sg.SegmentScores(positions, np.zeros((1, T, 2)))
+    found = sg.segment_marginals(start, edges, zero, scores, np.arange(2), np.array([T]))
+    # the first position belongs to state 1, all others to state 0, but for terms of e^-60
+    np.testing.assert_allclose(found.covered[1:], np.tile([1.0, 0.0], (T - 1, 1)), atol=1e-15)
+    assert found.covered[0, 1] == pytest.approx(1.0, rel=1e-15)
+    assert found.log_partition[0] == pytest.approx(60.0 * (T - 1), rel=1e-14)
+
+
+def test_segments_may_be_forbidden():
+    # Only segments of two positions: T = 6 has 2 * 1 * 1 segmentations of labels that alternate.
+    matrix = np.array([[-np.inf, 0.0], [0.0, -np.inf]])
+    edges = GroupedEdges(*ch.edges_of_matrix(matrix), np.ones(2, dtype=np.int64))
+    extra = np.array([-np.inf, 0.0])[None, :, None] + np.zeros((1, 2, 2))
+    scores = sg.SegmentScores(np.zeros((9, 2)), extra)
+    zero, lengths = np.zeros(2), np.array([6, 3])
+    found = sg.segment_marginals(zero, edges, zero, scores, np.arange(2), lengths)
+    np.testing.assert_allclose(found.log_partition, [np.log(2.0), -np.inf], rtol=1e-15)
+    np.testing.assert_allclose(found.covered[:6], 0.5, rtol=1e-15)
+    assert not found.covered[6:].any()
+    written = sg.segment_marginals(zero, edges, zero, scores.table(), np.arange(2), lengths)
+    np.testing.assert_allclose(written.segments, found.segments, rtol=1e-15)
+
+
+def test_a_sequence_that_is_too_long_is_impossible():
+    # One label that may not follow itself, segments of at most two positions.
+    edges = GroupedEdges(np.zeros(2, np.int64), *np.zeros((2, 0), np.int64), np.ones(1, np.int64))
+    scores = sg.SegmentScores(np.zeros((6, 1)), np.zeros((1, 2, 1)))
+    rest = (edges._replace(score=np.zeros(0)), np.zeros(1), scores, np.zeros(1, np.int64))
+    found = sg.segment_marginals(np.zeros(1), *rest, np.array([2, 4]))
+    np.testing.assert_array_equal(found.log_partition, [0.0, -np.inf])
+    np.testing.assert_array_equal(found.covered[:, 0], [1.0, 1.0, 0.0, 0.0, 0.0, 0.0])
 
 
 def test_columns_must_be_sorted():

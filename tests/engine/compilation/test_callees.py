@@ -9,8 +9,10 @@ import numba
 import numpy as np
 import pytest
 from numba.core import codegen
+from numba.core.runtime import _nrt_python, rtsys
 
 from octavo.engine.compilation.kernel_cache import collector_resting, njit
+from octavo.engine.compilation.whole_arrays import always_succeeds
 
 
 def kernels():
@@ -93,6 +95,90 @@ def test_plain_numba_may_call_a_kernel():
         return halves(x) + 1.0
 
     assert theirs(np.array([2.0, 4.0])) == 4.0
+
+
+def test_plain_numba_hears_of_errors_too():
+    _, halves, _ = kernels()
+
+    @numba.njit
+    def theirs(x):
+        return halves(x) + 1.0
+
+    with pytest.raises(ValueError, match="x is negative"):
+        theirs(np.array([-2.0]))
+
+
+@pytest.mark.parametrize("order", ["C", "F", "A"])
+def test_arrays_of_every_layout_go_over_whole(order):
+    """Also inside a tuple, back as an answer, and changed in place."""
+
+    @njit
+    def weighed(table, rows, pair):
+        for i in range(rows.size):
+            table[rows[i], 0] += pair[0][i] + pair[1]
+        return table[rows[0]], rows
+
+    @njit
+    def caller(table, rows, weights):
+        row, again = weighed(table, rows, (weights, 0.5))
+        return row.sum() + again[1]
+
+    table = np.arange(24.0).reshape(4, 6)
+    table = {"C": table, "F": np.asfortranarray(table), "A": table[:, ::2]}[order]
+    expected, rows, weights = table.copy(), np.array([2, 3]), np.array([1.0, 2.0])
+    expected[rows, 0] += weights + 0.5
+    assert caller(table, rows, weights) == expected[2].sum() + 3
+    np.testing.assert_array_equal(table, expected)
+
+
+def test_an_answer_may_be_none():
+    @njit
+    def root(x):
+        return np.sqrt(x[0]) if x[0] >= 0.0 else None
+
+    @njit
+    def caller(x):
+        found = root(x)
+        return -1.0 if found is None else found + 1.0
+
+    assert caller(np.array([4.0])) == 3.0
+    assert caller(np.array([-4.0])) == -1.0
+
+
+def test_arrays_that_kernels_hand_over_are_let_go():
+    @njit
+    def made(x, n):
+        y = np.empty(n)
+        for i in range(n):
+            y[i] = x[0] + i
+        return y
+
+    @njit
+    def caller(x):
+        total = 0.0
+        for n in range(1, 50):
+            total += made(made(x, n), 2)[1]
+        return total
+
+    x = np.ones(1)
+    caller(x)
+    _nrt_python.memsys_enable_stats()
+    try:
+        before, count = rtsys.get_allocation_stats(), sys.getrefcount(x)
+        assert caller(x) == 49 * 2.0
+        after = rtsys.get_allocation_stats()
+    finally:
+        _nrt_python.memsys_disable_stats()
+    # one of them is of the array that Python hands over
+    assert after.alloc - before.alloc == after.free - before.free == 2 * 49 + 1
+    assert sys.getrefcount(x) == count
+
+
+def test_who_may_fail_is_asked():
+    assert always_succeeds("  ret i32 0\n  ret i32 0\n")
+    assert not always_succeeds("  ret i32 0\n  ret i32 1\n")
+    assert not always_succeeds("  ret i32 %.12\n")
+    assert not always_succeeds("  ret i32 -2\n")
 
 
 def test_a_kernel_is_an_argument():

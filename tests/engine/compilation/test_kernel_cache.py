@@ -36,6 +36,19 @@ def outer(x):
 
 print(outer(2.0), sum(outer.stats.cache_hits.values()))
 """
+INTRINSIC = """
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+def definition(typing_context, x):
+    def codegen(context, builder, signature, arguments):
+        return builder.fadd(arguments[0], ir.Constant(ir.DoubleType(), {step}))
+
+    return types.float64(types.float64), codegen
+
+inner = intrinsic(definition)
+"""
 ROOT = str(Path(__file__).resolve().parents[3])
 
 
@@ -65,6 +78,18 @@ def test_an_edit_of_a_called_kernel_in_another_file_is_noticed(pair, tmp_path):
     assert run(pair(inner="x * 10"), cache) == (20.0, 0)
     assert run(pair(inner="x * 10", constant=1.0), cache) == (21.0, 0)
     assert run(pair(), cache) == (3.0, 1)  # the old sources find their old code
+
+
+def test_an_edit_of_an_intrinsic_is_noticed(tmp_path):
+    """What an intrinsic builds stands in a function that no kernel names."""
+    (tmp_path / "caller.py").write_text(CALLER.replace("called.CONSTANT", "0.0"))
+    for step, cache, expected in [
+        (1.0, tmp_path / "cache", (3.0, 0)),
+        (1.0, tmp_path / "cache", (3.0, 1)),
+        (5.0, tmp_path / "cache", (7.0, 0)),
+    ]:
+        (tmp_path / "octavo_called.py").write_text(INTRINSIC.format(step=step))
+        assert run(tmp_path, cache) == expected
 
 
 def test_another_interpreter_finds_no_machine_code_of_this_one(pair, tmp_path):

@@ -78,6 +78,9 @@ def test_an_error_of_types_is_told():
 
 
 def test_numba_is_left_as_it_was():
+    with haste():  # what belongs to arrays is added when it is first needed
+        pass
+
     def now():
         return [getattr(owner, name) for owner, name, _ in STEAD]
 

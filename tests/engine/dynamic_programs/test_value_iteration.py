@@ -50,3 +50,12 @@ def test_scale_changes_no_action(scale):
     P, r = problem(3)
     one, two = (iterate_policies(stack_rows(P), c * r, 0.9) for c in (1.0, scale))
     np.testing.assert_array_equal(one.actions, two.actions)
+
+
+@pytest.mark.parametrize("gamma", [0.5, 0.9, 0.99])
+def test_value_iteration_ends_within_its_tolerance(gamma):
+    # one state that stays: what is left after k steps is γ^k r / (1 - γ), the bound exactly
+    stay, r = stack_rows([np.eye(1)]), np.ones((1, 1))
+    found = iterate_values(stay, r, gamma, tol=1e-3)
+    error = 1 / (1 - gamma) - found.values[0]
+    assert gamma * 1e-3 * (1 - 1e-9) < error <= 1e-3

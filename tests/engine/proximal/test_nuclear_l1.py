@@ -10,7 +10,7 @@ import pytest
 
 from octavo.engine.proximal.matrices import shrink_singular_values, soft_threshold
 from octavo.engine.proximal.nuclear_l1 import SingularShrinker, cut_entries, shrink_both
-from octavo.engine.proximal.nuclear_l1_newton import _Derivative, _Shrunk
+from octavo.engine.proximal.nuclear_l1_newton import _bend, _derivative, _Shrunk
 
 
 def matrix(n=20, m=14, seed=0):
@@ -131,8 +131,8 @@ def test_newton_equals_the_accelerated_gradient(shape, nonneg, monkeypatch):
     assert np.linalg.norm(by_newton.dual, 2) <= 2.0 + 1e-9
 
 
-@pytest.mark.parametrize("kept", [1, 4])  # few of five or six values, and most of them
-@pytest.mark.parametrize("shape", [(6, 6), (8, 5)])
+@pytest.mark.parametrize("kept", [1, 4])
+@pytest.mark.parametrize("shape", [(6, 6), (8, 5), (70, 66)])  # the last by thin products
 def test_the_derivative_of_shrinking_is_that_of_differences(shape, kept):
     rng = np.random.RandomState(4)
     M, D = rng.standard_normal(shape), rng.standard_normal(shape)
@@ -143,10 +143,23 @@ def test_the_derivative_of_shrinking_is_that_of_differences(shape, kept):
     there, _ = shrink_singular_values(M, tau)
     slope = (ahead - behind) / (2 * step)
     assert there == pytest.approx(at.X, abs=1e-12)
-    exact, single = (_Derivative(at, unit, dtype) for dtype in (np.float64, np.float32))
-    assert exact.few == (kept == 1)
-    assert exact(D) == pytest.approx(slope, abs=1e-7)
-    assert single(D.astype(np.float32)) == pytest.approx(slope, abs=1e-5)
+    for dtype, within in ((np.float64, 1e-7), (np.float32, 1e-5)):
+        derivative, bent = _derivative(at, unit, dtype), np.empty(shape, dtype)
+        assert (derivative.V.shape[1] < shape[1]) == (shape[1] > 64)
+        _bend(D.astype(dtype), derivative, dtype(0.25), bent)
+        assert bent == pytest.approx(slope + 0.25 * D, abs=within * max(1.0, np.abs(slope).max()))
+
+
+@pytest.mark.parametrize("seed", [22, 23])
+def test_zeros_of_a_thin_matrix_are_found_in_few_steps(seed):
+    # the dual matrix is not the only one, and a step that does not mind the bounds finds its
+    # entries at bounds one by one: some sixty decompositions
+    rng = np.random.RandomState(seed)
+    Y = rng.standard_normal((50, 3)) @ rng.standard_normal((3, 50))
+    Y += 0.3 * rng.standard_normal((50, 50))
+    found = shrink_both(Y, 8.0, 0.5, tol=1e-12)
+    assert found.residual <= 1e-12 * np.linalg.norm(Y)
+    assert found.n_iter <= 20
 
 
 @pytest.mark.parametrize("nonneg", [False, True])

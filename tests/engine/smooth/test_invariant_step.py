@@ -85,8 +85,11 @@ def test_logistic_rise_at_the_ends(z, t):
         assert abs(residual) <= 1e-12 * max(t, np.exp(z) * 1e-3, np.exp(z + rise))
 
 
-@pytest.mark.parametrize("z", [-690.0, -640.0, -40.0, -3.0, 0.0, 0.7, 4.0, 12.0, 29.0])
-@pytest.mark.parametrize("t", [1e-9, 1e-3, 0.3, 2.0, 14.0, 800.0, 1e6])
+# z + e^z + t passes the ends of the table of starts: -7 at z = -7.5, 4000 at z = 8.2 and at 8.293
+@pytest.mark.parametrize(
+    "z", [-690.0, -640.0, -40.0, -7.5, -3.0, 0.0, 0.7, 4.0, 8.2, 8.293, 12.0, 29.0]
+)
+@pytest.mark.parametrize("t", [1e-9, 1e-3, 0.09, 0.3, 0.5, 2.0, 14.0, 350.0, 800.0, 1e6])
 def test_loss_slope_and_rise_to_the_last_digits(z, t):
     """Newton's method in sixty digits."""
     with localcontext(prec=60):

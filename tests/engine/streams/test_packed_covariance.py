@@ -13,7 +13,7 @@ from octavo.engine.streams import passes as streams
 def absorb(covariance, x, noise):
     v = rank_one.variance(x, covariance)
     rank_one.absorb_full(covariance, noise)
-    return v, covariance.gain.copy()
+    return v, covariance.gain[: covariance.n_coordinates].copy()
 
 
 @settings(max_examples=40, deadline=None)
@@ -70,7 +70,7 @@ def test_factors_stay_positive_where_a_plain_matrix_does_not():
         v, _ = absorb(covariance, streams.row_of(rows, i), 1e-25)
         assert v > 0
         plain = plain - np.outer(plain @ x, plain @ x) / (x @ plain @ x + 1e-25)
-    assert np.all(covariance.values[np.cumsum(np.arange(1, 7)) - 1] > 0)
+    assert np.all(covariance.values[:6] > 0)  # D
     assert np.linalg.eigvalsh(plain).min() < -1e-3
 
 

@@ -55,6 +55,18 @@ def test_row_operations(form, bias):
     assert seen == order.tolist()
 
 
+@pytest.mark.parametrize("size", range(10))
+def test_products_of_rows_of_every_length(size):
+    rng = np.random.default_rng(size)
+    X = np.zeros((1, 12))
+    X[0, rng.choice(12, size, replace=False)] = rng.normal(size=size)
+    w, strided = rng.normal(size=12), np.zeros((12, 2))
+    strided[:, 1] = w
+    x = streams.row_of(streams.as_rows(sp.csr_matrix(X)), 0)
+    assert streams.dot(x, w) == pytest.approx(X[0] @ w, abs=1e-14)
+    assert streams.dot(x, strided[:, 1]) == pytest.approx(X[0] @ w, abs=1e-14)
+
+
 def test_tables_that_can_be_read_in_place_are_not_copied():
     X, forms = tables()
     (rows, _, _), *rest = streams.row_blocks(X)

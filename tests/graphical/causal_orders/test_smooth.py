@@ -173,6 +173,19 @@ def test_cslim_fills_in_what_is_missing():
     assert model.missing_log_density(full, per_draw=True).shape == (150,)
 
 
+def test_density_of_a_missing_entry_integrates_to_one():
+    rng = np.random.default_rng(4)
+    X = 50 * rng.standard_normal((30, 3)) + 7
+    X[10, 1] = np.nan
+    model = CSLIM(1, n_samples=40, burn_in=20, random_state=0).fit(X)
+    axis = np.linspace(-800, 800, 801)
+    density = []
+    for value in axis:
+        X[10, 1] = value
+        density.append(np.exp(model.missing_log_density(X)))
+    assert np.sum(density) * (axis[1] - axis[0]) == pytest.approx(1.0, abs=1e-6)
+
+
 def test_snim_finds_the_direction_of_a_bend():
     rng = np.random.default_rng(2)
     x = rng.uniform(-2, 2, 100)

@@ -1,5 +1,7 @@
 """Factors: derivatives against finite differences and sympy, draws against the function."""
 
+import pickle
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -118,6 +120,10 @@ def test_one_factor_is_a_known_distribution():
     assert UnivariateCDF("t", shape=0.5).log_pdf(X[:, 0]) == pytest.approx(
         stats.t(0.5).logpdf(X[:, 0])
     )
+    flat = UnivariateCDF("uniform", loc=-1.0, scale=2.0)
+    ends = np.array([-1.5, -0.5, 0.5, 1.5, 2.5])
+    assert np.exp(flat.log_pdf(ends)) == pytest.approx([0.0, 0.5, 0.5, 0.0, 0.0])
+    assert np.exp(flat.log_cdf(ends)) == pytest.approx([0.0, 0.25, 0.75, 1.0, 1.0])
     u = np.array([[0.3, 0.6]])
     assert CopulaCDF("clayton", 2.0).cdf(u)[0] == pytest.approx((0.3**-2 + 0.6**-2 - 1) ** -0.5)
     e = np.expm1
@@ -172,3 +178,11 @@ def test_tables_differ_without_cancelling():
 def test_bad_factors_are_refused(make, words):
     with pytest.raises(ValueError, match=words):
         make()
+
+
+@pytest.mark.parametrize("name", SMOOTH)
+def test_factors_are_the_same_after_pickling(name):
+    factor = SMOOTH[name]
+    X = np.random.default_rng(3).normal(size=(5, factor.arity))
+    again = pickle.loads(pickle.dumps(factor))
+    assert np.array_equal(again.cdf(X), factor.cdf(X))

@@ -74,6 +74,8 @@ def test_a_series_is_smoothed_exactly():
     assert graph.objective_ == pytest.approx(model.objective_, rel=0.02)
     np.testing.assert_array_equal(MRFLabelSmoother(0.0).fit_predict(P), P.argmax(axis=1))
     assert MRFLabelSmoother().fit_predict([[0.2, 0.8]]).tolist() == [1]
+    # rows are normalised: what they sum to does not enter the energy
+    assert MRFLabelSmoother(0.7, 2.0).fit(3.0 * P).objective_ == pytest.approx(model.objective_)
     np.testing.assert_array_equal(model.predict(P), model.labels_)
     np.testing.assert_array_equal(graph.predict(P), graph.labels_)
     assert model.predict(P[:4]).shape == (4,)

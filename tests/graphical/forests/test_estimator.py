@@ -8,6 +8,7 @@ from sklearn.base import clone
 from sklearn.neighbors import KernelDensity
 
 from octavo.graphical import ForestDensityEstimator, mutual_information_matrix
+from octavo.graphical.forests.draws import support_of
 
 
 def bent(n=120, seed=0, d=3):
@@ -188,6 +189,13 @@ def test_two_missing_neighbours_equal_quadrature():
     # Nothing observed: the same law as `sample`.
     free = model.sample_conditional(np.full((2000, 3), np.nan), random_state=0)
     assert ks_2samp(free[:, 2], model.sample(2000, random_state=1)[:, 2]).pvalue > 1e-3
+
+
+def test_cells_of_a_completion_are_the_steps_of_its_grid():
+    model = ForestDensityEstimator(random_state=0).fit(bent(200))
+    for k in range(3):
+        support = support_of(model._sample, k, 16)
+        np.testing.assert_allclose(np.diff(support.points), support.cell)
 
 
 def mixed(n=200):

@@ -148,6 +148,34 @@ def test_pickling_keeps_learning(entry):
     same_model(model.partial_fit(X[60:], y[60:]), again.partial_fit(X[60:], y[60:]))
 
 
+@pytest.mark.parametrize("learner", [AROW, SCW, ImprovedEllipsoid])
+@pytest.mark.parametrize("average", [False, True])
+def test_diagonals_learn_alike_from_sparse_dense_and_both_kinds_of_rows(learner, average):
+    """Sparse rows keep a weight beside its variance; dense ones, and pickles, each in an array."""
+    X, y = noisy_stream()
+    csr = sp.csr_matrix(X * (np.random.default_rng(3).random(X.shape) > 0.5))
+    dense = learner(covariance="diag", average=average).fit(csr.toarray(), y)
+    sparse = clone(dense).fit(csr[:40], y[:40])
+    sparse = pickle.loads(pickle.dumps(sparse))
+    for rows in (csr[40:50], csr[50:60].toarray(), csr[60:]):
+        sparse.partial_fit(rows, y[sparse.t_ : sparse.t_ + rows.shape[0]])
+    assert (sparse.n_mistakes_, sparse.n_updates_) == (dense.n_mistakes_, dense.n_updates_)
+    np.testing.assert_allclose(sparse.coef_, dense.coef_, rtol=1e-10, atol=1e-13)
+    np.testing.assert_allclose(sparse.covariance_, dense.covariance_, rtol=1e-10)
+
+
+def test_rows_far_apart_in_memory_teach_the_same():
+    """More weights than the second cache holds, so that those of later rows are asked for."""
+    rng = np.random.default_rng(0)
+    X = sp.random(60, 100_000, density=1e-4, format="csr", random_state=rng)
+    y = (rng.random(60) > 0.5).astype(int)
+    named = np.unique(X.indices)
+    for model in (PassiveAggressive(), AROW(covariance="diag"), SCW(covariance="diag")):
+        wide, narrow = clone(model).fit(X, y), clone(model).fit(X[:, named], y)
+        np.testing.assert_allclose(wide.coef_[0, named], narrow.coef_[0], rtol=1e-12, atol=1e-15)
+        assert np.count_nonzero(wide.coef_) == np.count_nonzero(narrow.coef_)
+
+
 def test_single_precision_rows_are_used_as_they_are():
     X, y = noisy_stream(n=3000, d=200)
     X = X.astype(np.float32)

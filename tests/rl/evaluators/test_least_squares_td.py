@@ -1,5 +1,6 @@
 """LSTD, LSPE and FPKF against forward views, closed forms and exact limits."""
 
+import warnings
 from itertools import pairwise
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.linear_model import Ridge
 
 from octavo import rl
 from octavo.rl import (
+    BRM,
     FPKF,
     LSPE,
     LSTD,
@@ -479,3 +481,15 @@ def test_random_projection_equals_its_function_and_streams():
 def test_penalties_that_mean_nothing(params, words):
     with pytest.raises(ValueError, match=words):
         LSTD(**params).fit(penalised_data())
+
+
+@pytest.mark.parametrize("make", [LSTD, lambda: LSTD(solver="recursive"), LSPE, FPKF, BRM])
+@pytest.mark.parametrize("unit", [1.0, 1e-5])
+def test_a_ridge_that_outweighs_tiny_features_is_told(make, unit):
+    rng = np.random.RandomState(0)
+    X, X_next, r = unit * rng.normal(size=(50, 3)), unit * rng.normal(size=(50, 3)), np.ones(50)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        make().fit(X, r, X_next)
+    told = ["outweighs all 50 transitions" in str(one.message) for one in caught]
+    assert sum(told) == (unit < 1.0)

@@ -34,6 +34,18 @@ def test_measures_by_hand():
     assert found.controlled == 80.0
     # |PE| = 0, 4, 8, 20, 0: slope (−2·0 − 4 + 20 + 0)/10 a minute
     assert found.divergence == pytest.approx(60 * 16 / 10)
+    falling = varvel_metrics([50, 49, 48], 50, [0, 60, 120])  # away from it, below
+    assert falling.divergence == pytest.approx(2.0)
+
+
+def test_what_comes_after_the_steady_state_is_no_overshoot():
+    bis, t = [95, 60, 47, 49, 50, 50, 50, 30], np.arange(8)
+    found = ohara_metrics(bis, 50, t, window=2)
+    assert (found.t_sp, found.t_ss, found.t_peak) == (2.0, 2.0, 2.0)
+    assert (found.bis_peak, found.overshoot) == (47.0, 3.0)
+    never = ohara_metrics(bis, 50, t, window=7)  # steady too late: all of it is looked at
+    assert np.isnan(never.t_ss)
+    assert (never.t_peak, never.overshoot) == (7.0, 20.0)
 
 
 @settings(max_examples=60, deadline=None)

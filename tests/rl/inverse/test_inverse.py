@@ -28,6 +28,10 @@ from octavo.rl import (
     trajectory_horizon,
     value_gap,
 )
+from octavo.rl.inverse.apprenticeship import Plan, match_features, value_weights
+from octavo.rl.inverse.belief_logs import BeliefLogs
+from octavo.rl.inverse.margin_program import MarginProgram, dense_margins
+from octavo.rl.inverse.mdp_irl import expected_features
 
 MAZE = make_maze1d()
 EXPERT = FSCPolicy([0, 1, 1], [[2, 0], [0, 0], [1, 0]], start=2)
@@ -270,3 +274,121 @@ def test_bases_and_display():
     # who plans for -R gets the least of R: both ends by value iteration over all beliefs
     ends = [ExactPOMDPSolver(tol=1e-8).solve(MAZE, s * R).value(MAZE, s * R) for s in (1, -1)]
     assert value_gap(MAZE, R, -R) == pytest.approx(sum(ends), abs=1e-5)
+
+
+# --- what other choices of the formulas would give ------------------------------------------------
+
+
+def test_comparisons_are_counted_at_every_belief():
+    always_right = FSCPolicy([1], [[0, 0]])
+    n_beliefs = len(always_right.reachable_beliefs(MAZE).beliefs)
+    assert n_beliefs > 1
+    model = explain(FSCIRL(alpha=0.0), MAZE, always_right)
+    # one new node, which goes left, at each belief; the expert's own node is no deviation
+    assert (model.n_new_nodes_, model.n_constraints_) == (2, n_beliefs)
+
+
+def test_margins_are_in_units_of_the_reward():
+    mdp = FiniteMDP([[[1, 0], [0, 1]], [[0, 1], [1, 0]]], [0, 0], gamma=0.5)
+    model = MDPIRL(r_max=3.0).fit(mdp, [1, 0])
+    Q = FiniteMDP(mdp.P, model.reward_, 0.5).action_value([1, 0])
+    least = np.abs(Q[:, 0] - Q[:, 1]).min()  # two actions: one gap in each state
+    assert model.margin_ == pytest.approx(least) == pytest.approx(6.0)
+
+
+def test_the_largest_penalty_is_where_the_reward_vanishes():
+    cp = pytest.importorskip("cvxpy")
+    G = all_rows(MAZE, EXPERT)
+    c, R = G.sum(axis=0), cp.Variable(8)
+    largest = cp.Problem(cp.Maximize(c @ R), [G @ R >= 0, cp.norm1(R) <= 1]).solve(
+        solver="CLARABEL"
+    )
+    assert MarginProgram(c, dense_margins(G), 1.0).largest_alpha() == pytest.approx(largest)
+    for share, is_zero in ((0.99, False), (1.01, True)):
+        model = explain(FSCIRL("dp", alpha=share * largest), MAZE, EXPERT)
+        assert (not model.reward_.any()) == is_zero
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.2, 2.0])
+def test_weights_of_values_are_cvxpy_s(alpha):
+    cp = pytest.importorskip("cvxpy")
+    rng = np.random.RandomState(0)
+    differences, phi = rng.normal(size=(7, 3)), rng.randint(0, 2, size=(3, 10)).astype(float)
+
+    def worth(w, least, absolute):
+        x = differences @ w
+        return least(x) - alpha * absolute(phi.T @ w)
+
+    w = cp.Variable(3)
+    goal = worth(w, lambda x: cp.sum(cp.minimum(x, 2 * x)), cp.norm1)
+    best = cp.Problem(cp.Maximize(goal), [cp.abs(w) <= 1]).solve(solver="CLARABEL")
+    found = value_weights(differences, phi, alpha, 3)
+    assert np.abs(found).max() <= 1 + 1e-9
+    mine = worth(found, lambda x: np.minimum(x, 2 * x).sum(), lambda z: np.abs(z).sum())
+    assert mine == pytest.approx(best, abs=1e-7)
+
+
+def test_projections_stay_on_the_segment():
+    points = iter([[0.0, 0.0], [1.0, 0.0], [2.0, 2.0]])
+
+    def plan(coef):
+        return Plan(None, np.array(next(points)))
+
+    found = match_features(
+        plan, np.array([3.0, 1.0]), np.ones(2), project=True, tol=0.0, max_iter=3
+    )
+    # the foot of (3, 1) on the line through (0, 0) and (1, 0) is (3, 0), beyond its end
+    second, third = (record["t"] for record in found.history[1:])
+    assert second == pytest.approx(np.sqrt(5))
+    # then towards (2, 2): the foot at a share (2 + 2) / 5 of (1, 2) from (1, 0)
+    assert third == pytest.approx(np.hypot(3 - 1.8, 1 - 1.6))
+
+
+def test_a_belief_counts_from_its_first_visit():
+    ids = np.array([[0, 0, 0], [0, 1, -1]])
+    logs = BeliefLogs(ids, np.zeros((2, 3), dtype=int), np.eye(2))
+    phi = np.array([[[1.0], [4.0]]])
+    mu, earned = logs.earned(phi, 0.5)
+    assert mu == pytest.approx([((1 + 0.5 + 0.25) + (1 + 0.5 * 4)) / 2])
+    # belief 0 from the start of both, belief 1 from the second step of the other
+    np.testing.assert_allclose(earned[:, 0], [mu[0], 4.0])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_terminal_states_earn_nothing_however_they_are_entered(seed):
+    rng = np.random.RandomState(seed)
+    P, R = rng.dirichlet(np.ones(4), (2, 4)), rng.normal(size=(4, 2)) + 1.0
+    terminal = np.array([False, False, True, False])
+    mdp = FiniteMDP(P, R, 0.9, terminal=terminal)  # it may start in the terminal state
+    values, policy = solve_mdp(mdp)
+    others = np.array([mdp.value(list(choice)) for choice in product(range(2), repeat=4)])
+    np.testing.assert_allclose(values, others.max(axis=0), atol=1e-9)
+    assert values[2] == 0.0
+    phi = rng.normal(size=(3, 4, 2))
+    table = mdp.check_policy(policy)
+    each = [FiniteMDP(P, part, 0.9, terminal=terminal).value(policy) for part in phi]
+    np.testing.assert_allclose(expected_features(mdp, table, phi), np.array(each) @ mdp.start)
+
+
+def test_a_planner_that_beats_the_expert_explains_nothing():
+    model, solver = FSCIRL(), PBPISolver()
+    model._deviate(MAZE, EXPERT)
+    alpha = 0.5 * model._program.largest_alpha()
+    own = EXPERT.feature_expectation(MAZE)
+    worse = FSCPolicy([1], [[0, 0]]).feature_expectation(MAZE)
+    assert model._try(MAZE, solver, own, alpha, forced=10**6).rank == 4
+    assert model._try(MAZE, solver, worse, alpha, forced=10**6).rank == 1
+
+
+def test_rewards_that_contradict_the_reference_keep_its_range():
+    R, reference = np.array([[0.0, 1.0], [2.0, 3.0]]), np.array([[3.0, 1.0], [2.0, 0.5]])
+    shown = normalize_reward(R, reference)
+    assert np.ptp(shown) == pytest.approx(2.5)
+    assert shown.mean() == pytest.approx(reference.mean())
+    assert np.corrcoef(shown.ravel(), R.ravel())[0, 1] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("r_max", [0.2, 1.0, 50.0])
+def test_the_horizon_is_the_first_that_misses_little(r_max):
+    H = trajectory_horizon(0.9, 0.1, r_max)
+    assert 0.9**H * r_max / 0.1 <= 0.1 < 0.9 ** (H - 1) * r_max / 0.1

@@ -144,6 +144,18 @@ def test_points_find_the_optimum_where_beliefs_never_come_back(S):
         assert solver.upper_ >= best - 1e-9
 
 
+def test_a_reward_is_planned_for_as_if_none_had_come_before():
+    rng = np.random.RandomState(1)
+    P, O = rng.dirichlet(np.full(32, 0.1), (3, 32)), rng.dirichlet(np.ones(3), (3, 32))
+    pomdp = POMDP(P, O, rng.normal(size=(32, 3)), 0.9, start=rng.dirichlet(np.ones(32)))
+    later = rng.normal(size=(32, 3))
+    fresh, used = PBPISolver(n_beliefs=60), PBPISolver(n_beliefs=60)
+    fresh.solve(pomdp, later)
+    used.solve(pomdp)  # spends all of its beliefs
+    used.solve(pomdp, later)
+    assert (used.value_, used.upper_) == (fresh.value_, fresh.upper_)
+
+
 def test_sparse_tables_add_up_their_duplicates():
     P = sp.coo_matrix(([0.5, 0.5, 1.0], ([0, 0, 1], [1, 1, 0])), shape=(2, 2))
     pomdp = POMDP([P], [sp.csr_matrix(np.eye(2))], gamma=0.5)
@@ -259,3 +271,48 @@ def test_cassandra_s_wildcards_costs_and_resets(tmp_path):
     # from c: a and b show 0 one time in four, c always
     at_c = (2 * (0.25 * 1 + 0.75 * 2) + 1) / 3
     np.testing.assert_allclose(read.rewards(), [[0, -4], [-0.5 * 8, -4], [-at_c, -4]])
+
+
+def test_the_bound_holds_where_the_plan_is_poor():
+    lost = []
+    for seed in range(8):
+        pomdp = random_model(seed)
+        best = ExactPOMDPSolver().solve(pomdp).value(pomdp)
+        poor = PBPISolver(n_beliefs=1, max_iter=0)
+        lost.append(best - poor.solve(pomdp).value(pomdp))
+        assert poor.upper_ >= best - 1e-9
+    assert min(lost) >= -1e-9
+    assert max(lost) > 0.01
+
+
+def test_exact_values_are_as_near_as_was_asked():
+    tol = 1e-2
+    for seed in range(4):
+        pomdp = random_model(seed, gamma=0.95)
+        close, far = ExactPOMDPSolver(tol=1e-8), ExactPOMDPSolver(tol=tol)
+        close.solve(pomdp)
+        far.solve(pomdp)
+        B = np.random.RandomState(seed).dirichlet(np.ones(3), 50)
+        apart = np.abs((B @ close.vectors_.T).max(axis=1) - (B @ far.vectors_.T).max(axis=1))
+        assert apart.max() <= tol * np.abs(pomdp.rewards()).max() / 0.05
+
+
+def test_rock_sample_pays_and_senses_as_it_says():
+    rocks = make_rock_sample(3, 1, rocks=[(2, 0)], half_distance=2.0)
+    r = rocks.rewards()
+
+    def state(x, y, good):
+        return (3 * y + x) * 2 + good
+
+    west, east, north, south, sample, check = range(6)
+    for good in (0, 1):
+        assert [r[state(0, 1, good), a] for a in (west, east, north)] == [-100, 0, 0]
+        assert [r[state(2, 1, good), a] for a in (west, east, south)] == [0, 1, 0]
+        assert r[state(0, 2, good), north] == r[state(0, 0, good), south] == -100
+        assert r[state(2, 0, good), sample] == (10 if good else -10)
+        assert r[state(1, 0, good), sample] == -100
+        taken = rocks.P[sample, state(2, 0, good)]
+        assert taken[state(2, 0, 0)] == 1  # a rock is good once
+        right = 0.5 + 0.5 * 2 ** (-np.sqrt(5) / 2)  # two steps east and one south
+        assert rocks.O[check, state(0, 1, good), good] == pytest.approx(right)
+        assert rocks.O[check, state(2, 0, good), good] == 1

@@ -8,6 +8,7 @@ from octavo.rl import (
     OLPOMDP,
     DynaQ,
     Episode,
+    FiniteMDP,
     GaussianLinearPolicy,
     LinearWorldModel,
     MountainCar,
@@ -165,3 +166,62 @@ def test_thinking_helps_a_bandit_of_one_try():
 def test_q_learning_climbs_the_hill():
     model = QLearningCMAC(gamma=1.0, epsilon=0.0, random_state=0).fit(MountainCar(), 60)
     assert model.returns_[-10:].mean() > -250
+
+
+class Lap:
+    """Two steps of reward 1 and 2; the second ends at the place where the first began."""
+
+    low, high, n_actions = np.zeros(1), np.ones(1), 2  # both do the same
+
+    def reset(self, seed=None, options=None):
+        self.place = 0
+        return np.zeros(1), {}
+
+    def step(self, action):
+        self.place += 1
+        return np.array([self.place % 2]), float(self.place), self.place == 2, False, {}
+
+
+def test_nothing_is_earned_after_the_end():
+    eye, states, expected = np.eye(2), np.array([[0.0], [1.0]]), [[1 + 0.8 * 2] * 2, [2.0] * 2]
+    lspi = LSPI(lambda s: eye[s[:, 0].astype(int)], gamma=0.8, alpha=0.0, random_state=0)
+    tiles = QLearningCMAC(
+        n_tilings=1, n_tiles=2, gamma=0.8, learning_rate=0.5, epsilon=1.0, decay=1.0, random_state=0
+    )  # half of the error goes with each visit
+    for learner in (lspi, tiles):
+        found = learner.fit(Lap(), 300).decision_function(states)
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_q_learning_learns_discounted_values():
+    moves = np.array([np.eye(3)[[1, 2, 0]], np.eye(3)[[2, 0, 1]]])  # round one way or the other
+    mdp = FiniteMDP(moves, [[0.0, 1.0], [2.0, 0.0], [0.0, 0.5]], 0.6)
+    learner = QLearningCMAC(
+        n_tilings=1, n_tiles=3, gamma=0.6, epsilon=1.0, decay=1.0, learning_rate=0.5, random_state=0
+    ).fit(Chain(mdp), 100)  # of 50 steps: without noise half of the error goes with each visit
+    found = learner.decision_function(np.arange(3.0)[:, None])
+    np.testing.assert_allclose(found, best_values(mdp), rtol=1e-10)
+
+
+class Steady:
+    """A policy without a choice, whose score is 1."""
+
+    n_params = 1
+
+    def act(self, theta, state, rng):
+        return 0
+
+    def score(self, theta, state, action):
+        return np.ones(1)
+
+
+def test_scores_fade_in_the_trace():
+    class Three(Lap):
+        def step(self, action):
+            self.place += 1
+            return np.zeros(1), float(self.place), self.place == 3, False, {}
+
+    for lam, expected in ((0.5, 1 + 2 * 1.5 + 3 * 1.75), (0.0, 6.0), (1.0, 1 + 4 + 9)):
+        model = OLPOMDP(Steady(), 0.1, lam).fit(Three(), 2)
+        assert model.theta_[0] == pytest.approx(2 * 0.1 * expected)  # the trace begins anew
+        assert model.returns_.tolist() == [6.0, 6.0]

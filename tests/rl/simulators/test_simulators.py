@@ -165,3 +165,70 @@ def test_fractions_are_no_actions():
         policy.log_prob(np.zeros(6), np.ones((2, 2)), [1.0, 0.5])
     with pytest.raises(ValueError, match="Actions must be whole numbers; got nan"):
         policy.log_prob(np.zeros(6), np.ones((1, 2)), [np.nan])
+
+
+def test_cart_pole_pays_less_off_the_middle_and_nothing_for_a_fall():
+    cart, still = CartPole(), np.zeros((1, 1))
+    for state, reward in (
+        ([0, 0, 0, 0], 1.0), ([2, 0, 0, 0], 1 - 0.5 / 4), ([0, 0, np.pi / 8, 0], 1 - 0.5 / 4),
+        ([-4, 0, np.pi / 4, 0], 0.0), ([3.99, 1, 0, 0], 0.0), ([0, 0, -0.78, -1], 0.0),
+    ):  # fmt: skip
+        got = cart.transition(np.array([state], dtype=float), still)
+        assert got[1][0] == pytest.approx(reward)
+    lost = np.array([[4.01, 0, 0, 0], [0, 0, 0.79, 0], [-3.9, 0, 0.78, 0]])
+    assert cart.is_terminal(lost).tolist() == [True, True, False]
+
+
+def randlov(state, torque, shift):
+    """One step of Randløv and Alstrøm's bicycle, as their section 2 writes it."""
+    omega, d_omega, theta, d_theta, psi, xf, yf, xb, yb = state
+    c, d_cm, h, wheelbase, m_c, m_d, m_p, r, v, dt, g = (
+        0.66, 0.30, 0.94, 1.11, 15.0, 1.7, 60.0, 0.34, 10 / 3.6, 0.01, 9.82,
+    )  # fmt: skip
+    sigma, mass = v / r, m_c + m_p
+    i_both = 13 / 3 * m_c * h**2 + m_p * (h + d_cm) ** 2
+    i_dc, i_dv, i_dl = m_d * r**2, 1.5 * m_d * r**2, 0.5 * m_d * r**2
+    r_f, r_b = wheelbase / abs(np.sin(theta)), wheelbase / abs(np.tan(theta))
+    r_cm = np.sqrt((wheelbase - c) ** 2 + wheelbase**2 / np.tan(theta) ** 2)
+    phi = omega + np.arctan(shift / h)
+    dd_omega = (
+        mass * h * g * np.sin(phi)
+        - np.cos(phi)
+        * (
+            i_dc * sigma * d_theta
+            + np.sign(theta) * v**2 * (m_d * r / r_f + m_d * r / r_b + mass * h / r_cm)
+        )
+    ) / i_both
+    dd_theta = (torque - i_dv * sigma * d_omega) / i_dl
+    front = psi + theta + np.sign(psi + theta) * np.arcsin(v * dt / (2 * r_f))
+    back = psi + np.sign(psi) * np.arcsin(v * dt / (2 * r_b))
+    return [
+        omega + dt * d_omega, d_omega + dt * dd_omega, theta + dt * d_theta,
+        d_theta + dt * dd_theta, xf - v * dt * np.sin(front), yf + v * dt * np.cos(front),
+        xb - v * dt * np.sin(back), yb + v * dt * np.cos(back),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_bicycle_of_the_paper_in_a_curve(seed):
+    rng = np.random.RandomState(seed)
+    omega, d_omega, theta, d_theta, psi = rng.uniform(-0.15, 0.15, 5)
+    ahead = 1.11 * np.array([-np.sin(psi), np.cos(psi)])  # from the rear tyre to the front one
+    state = np.array([omega, d_omega, theta, d_theta, psi, *ahead, 0.0, 0.0])
+    bicycle = Bicycle(noise=0.0)
+    for action, (torque, shift) in enumerate([(-1, 0), (1, 0), (0, -0.02), (0, 0.02), (0, 0)]):
+        after, reward, _ = bicycle.transition(state[None], np.array([action]), np.zeros((1, 1)))
+        expected = randlov(state, torque, shift)
+        np.testing.assert_allclose(after[0, :4], expected[:4], rtol=1e-12)
+        np.testing.assert_allclose(after[0, 5:7], expected[4:6], rtol=1e-12)
+        # the frame keeps its length: the rear tyre is pulled along the line between both
+        front, rear = np.array(expected[4:6]), np.array(expected[6:])
+        pulled = front + (rear - front) * 1.11 / np.hypot(*(rear - front))
+        np.testing.assert_allclose(after[0, 7:], pulled, atol=1e-12)
+        x, y = after[0, 5:7] - after[0, 7:]
+        assert after[0, 4] == pytest.approx(np.arctan2(-x, y))
+        assert reward[0] == pytest.approx(omega**2 - after[0, 0] ** 2)
+    fallen = np.array([[0.25, 1.0, *state[2:]]])
+    assert bicycle.transition(fallen, np.array([4]), np.zeros((1, 1)))[1][0] == pytest.approx(
+        0.25**2 - 0.26**2 - 10.0
+    )

@@ -229,3 +229,41 @@ def test_the_unit_of_features_does_not_matter():
         assert np.array_equal(model.ranking_, models[1].ranking_)
     with pytest.raises(ValueError, match="at most 60"):
         SRRALinearRanker(sampling="shells").fit(np.ones((61, 2)), lambda u, v: 1)
+
+
+@pytest.mark.parametrize("n_lies", [0, 1, 2, 3, 7, 36])
+def test_lies_are_about_the_pairs_furthest_apart(n_lies):
+    u, v = np.triu_indices(9, 1)
+    pairs = np.column_stack([u, v])
+    lied = adversarial_preference_oracle(np.arange(9), n_lies).ask(pairs) != 1.0
+    assert lied.sum() == n_lies
+    apart = v - u
+    assert apart[lied].min(initial=9) >= apart[~lied].max(initial=0)
+
+
+def test_weights_stand_for_all_pairs_where_a_budget_ends_early():
+    n = 12  # with p of n or more every pair is drawn, and half are answered
+    oracle = PairwiseOracle(lambda u, v: u < v, budget=33)
+    model = SRRARanker(1, n, reuse="fresh", init=np.arange(n), random_state=0).fit(n, oracle)
+    assert model.budget_exhausted_
+    assert len(model.pairs_) == 33
+    assert model.weights_.sum() == pytest.approx(n * (n - 1))
+
+
+@pytest.mark.parametrize("reuse", ["fresh", "pool"])
+def test_the_largest_weight_is_a_ratio(reuse):
+    options = {"reuse": reuse, "init": np.arange(60), "random_state": 0}
+    free = SRRARanker(1, 2, **options).fit(60, lambda u, v: u < v)
+    capped = SRRARanker(1, 2, max_weight=3.0, **options).fit(60, lambda u, v: u < v)
+    assert free.weights_.max() > 3 * free.weights_.min()
+    np.testing.assert_allclose(
+        np.sort(capped.weights_), np.sort(np.minimum(free.weights_, 3 * free.weights_.min()))
+    )
+
+
+def test_a_pair_of_a_shell_stands_for_both_of_its_orders():
+    Z, position = np.random.RandomState(0).normal(size=(8, 2)), np.arange(8)
+    sample, _ = SRRALinearRanker(p=4, sampling="shells")._samplers(Z, {})
+    drawn = sample(position, np.random.RandomState(0))  # 32 draws of 28 pairs: the shell is whole
+    assert drawn.weights.sum() == 8 * 7
+    assert len(drawn.pairs) == 28

@@ -3,6 +3,7 @@
 import networkx as nx
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from scipy.special import softmax
 
 from octavo.data import is_connected_planar
@@ -192,13 +193,15 @@ def brute_two_steps(model, neighbors):
     return values
 
 
-def test_two_steps_ahead_by_trying_both_labels():
-    rng = np.random.default_rng(0)
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("share", [0.2, 0.8])
+def test_two_steps_ahead_by_trying_both_labels(seed, share):
+    rng = np.random.default_rng(seed)
     pool = [rng.random(2) for _ in range(25)]
-    neighbors = nearest_neighbors(lambda a, b: np.array(a) @ np.array(b).T, pool, 3)
+    neighbors = nearest_neighbors(lambda a, b: np.array(a) @ np.array(b).T, pool, 4)
     model = NeighborModel(neighbors, 0.1)
-    for i, y in ((0, 1), (3, 0), (7, 1), (9, 0), (11, 1)):
-        model.add(i, bool(y))
+    for i in rng.permutation(25)[:15]:
+        model.add(i, bool(rng.random() < share))
         values = brute_two_steps(model, neighbors)
         assert values[model.two_steps()] == pytest.approx(values.max(), abs=1e-12)
         p = np.where(model.open, model.probability(), -1)
@@ -225,6 +228,27 @@ def test_construction_counts_each_target_once():
     assert construction_curve(graphs, [1, 1, 1]).tolist() == [1, 1, 2]
     with pytest.raises(ValueError, match="do not match"):
         construction_curve(graphs, [1])
+
+
+def test_equal_states_are_counted_once_whatever_they_are():
+    assert construction_curve([{"a": 1}, {"a": 1.0}, {"a": 2}], [1, 1, 1]).tolist() == [1, 1, 2]
+    assert construction_curve([{1, 2}, {2, 1}, {1}], [1, 1, 1]).tolist() == [1, 1, 2]
+    rows = [np.array([0, 1]), [0.0, 1.0], np.array([-0.0, 1.0]), sp.csr_matrix([[0.0, 1.0]])]
+    assert construction_curve(rows, [1, 1, 1, 1]).tolist() == [1, 1, 1, 2]
+    pairs = [(np.array([1, 2]), "x"), (np.array([1, 2]), "x"), (np.array([1, 2]), "y")]
+    assert construction_curve(pairs, [1, 1, 1]).tolist() == [1, 1, 2]
+    with pytest.raises(ValueError, match="of type bytearray cannot be told apart: give a key"):
+        construction_curve([bytearray(b"a")], [1])
+
+
+def test_molecules_with_other_atoms_are_other_molecules():
+    def chain(*atoms):
+        graph = nx.path_graph(len(atoms))
+        nx.set_node_attributes(graph, dict(enumerate(atoms)), "label")
+        return graph
+
+    graphs = [chain("C", "C", "O"), chain("C", "O", "C"), chain("O", "C", "C"), nx.path_graph(3)]
+    assert construction_curve(graphs, [1, 1, 1, 1]).tolist() == [1, 2, 2, 3]
 
 
 def test_lift():

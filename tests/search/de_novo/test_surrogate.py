@@ -111,3 +111,15 @@ def test_folds_choose_the_penalty():
     unclear = choose_alpha(X, noise, np.ones(60), alphas, random_state=0)
     assert clear <= 0.01 < unclear
     assert choose_alpha(X, np.zeros(60, int), np.ones(60), alphas) == alphas[-1]
+
+
+def test_penalties_are_chosen_on_weighted_answers():
+    rng = np.random.RandomState(0)
+    X = rng.normal(size=(80, 2))
+    y = (X[:, 0] > 0).astype(int)
+    y[40:] = rng.permutation(y[40:])  # the second half says nothing
+    alphas = 10.0 ** np.arange(-5.0, 2.0)
+    weights = np.where(np.arange(80) < 40, 1.0, 1e-6)
+    clear = choose_alpha(X, y, weights, alphas, random_state=0)
+    vague = choose_alpha(X, y, weights[::-1].copy(), alphas, random_state=0)
+    assert clear <= 1e-3 < 1e-1 <= vague

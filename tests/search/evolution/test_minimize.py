@@ -14,6 +14,7 @@ from scipy.stats import chi2, mannwhitneyu, multivariate_t
 from sklearn.datasets import load_iris
 from sklearn.svm import SVC
 
+from octavo.engine.smooth.ask_tell import projected_ranks
 from octavo.search import (
     SNES,
     XNES,
@@ -659,3 +660,16 @@ class TestBadInput:
             search.tell(X, f)
         assert_allclose(a.mean_, b.mean_, rtol=1e-12)
         assert np.isfinite(a.best_f_)
+
+
+def test_proposals_outside_rank_by_value_and_then_by_distance():
+    inside = np.array([[0.0], [1.0], [1.0], [1.0], [0.5]])
+    X = np.array([[0.0], [3.0], [1.5], [2.0], [0.5]])  # three are projected onto the end at 1
+    f = np.array([2.0, 1.0, 1.0, 1.0, np.nan])
+    assert projected_ranks(f, X, inside).tolist() == [3, 2, 0, 1, 4]
+
+
+def test_close_proposals_end_a_search():
+    found = minimize_nes(lambda x: float(x @ x), [1.0, 1.0], xtol=1e-2, random_state=0)
+    assert found.message == "the proposals are closer together than xtol"
+    assert np.abs(found.x).max() < 0.1

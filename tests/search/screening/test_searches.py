@@ -19,6 +19,8 @@ from octavo.search import (
     section_search,
     steepest_ascent,
 )
+from octavo.search.screening.runs import Experiments
+from octavo.search.screening.search import _Local, _new_plane
 
 BOX = dict.fromkeys("abcd", (0, 2))
 
@@ -92,6 +94,14 @@ def test_figure_19():
         assert quadratic_step([0, 1, 2], [0, 1, 4]).step == 2
     with pytest.raises(ValueError, match="three different"):
         quadratic_step([0, 1, 1], [0, 1, 2])
+
+
+@pytest.mark.parametrize("shift", [0.0, 1e3, 1e6, 1e8])
+def test_a_parabola_has_its_top_wherever_the_steps_begin(shift):
+    steps = np.array([0.0, 0.25, 0.75, 1.0])  # sums with the shift are exact
+    found = quadratic_step(shift + steps, 2 - (steps - 0.625) ** 2)
+    assert found.step - shift == pytest.approx(0.625, abs=2e-8)  # one digit of 1e8
+    assert found.coef == pytest.approx([2 - (shift + 0.625) ** 2, 2 * (shift + 0.625), -1.0])
 
 
 @pytest.mark.parametrize("scale", [1e-5, 1.0, 1e5])
@@ -268,3 +278,15 @@ def test_an_inadequate_screening_cannot_be_climbed():
 def test_an_ascent_without_end_says_so():
     with pytest.warns(UserWarning, match="still rose"):
         response_surface_search(lambda p: p["a"], BOX, max_iter=5)
+
+
+@pytest.mark.parametrize(("slope", "bends"), [(0.8, True), (1.5, False)])
+def test_a_plane_that_bends_more_than_it_rises_is_not_climbed(slope, bends):
+    def score(p):  # corners lie 1 below the middle, whatever the slope
+        return slope * p["a"] - 0.5 * (p["a"] ** 2 + p["b"] ** 2)
+
+    space = FactorialDesign({"a": (-1, 1), "b": (-1, 1)}).space_
+    local = _Local(Experiments(score), space, ("a", "b"), {"a": 0.0, "b": 0.0}, 1.0)
+    gradient, found = _new_plane(local, 0.1, 0.15)
+    np.testing.assert_allclose(gradient, [slope, 0.0], atol=1e-12)
+    assert found == bends

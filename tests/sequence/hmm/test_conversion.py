@@ -430,3 +430,19 @@ def test_sparse_varying_and_other_emissions_are_plain_data_too():
 def test_errors_say_what_was_expected_and_seen(act, error, words):
     with pytest.raises(error, match=words):
         act()
+
+
+def test_transitions_that_are_listed_twice_add_up():
+    trans = np.array([[0.9, 0.1], [0.4, 0.6]])
+    rows, columns = [0, 0, 0, 1, 1, 1], [0, 1, 0, 0, 1, 1]
+    parts = sparse.coo_array(([0.5, 0.1, 0.4, 0.4, 0.6, 0.0], (rows, columns)), shape=(2, 2))
+    indptr = np.array([0, 3, 6], dtype=np.int64)
+    compressed = sparse.csr_array((parts.data, np.array(columns), indptr), shape=(2, 2))
+    table, x = [[0.3, 0.7], [0.6, 0.4]], [0, 1, 1, 0, 0]
+    whole = HMMParams([0.5, 0.5], trans, table)
+    for split in (parts, compressed):
+        twice = HMMParams([0.5, 0.5], split, table)
+        assert twice.score(x) == pytest.approx(whole.score(x), rel=1e-14)
+        np.testing.assert_array_equal(
+            HybridDecoder(twice).predict(x), HybridDecoder(whole).predict(x)
+        )

@@ -15,9 +15,11 @@ from octavo.data import make_hmm_sequences
 from octavo.engine.probability.gaussians import SingularCovarianceError
 from octavo.sequence import (
     HierarchicalHMMMixture,
+    HMMClustering,
     HMMMixture,
     HMMMixtureClassifier,
     HMMParams,
+    SampledHMMClustering,
     fit_hmms,
 )
 from octavo.sequence.hmm.bank import pack_hmms
@@ -419,3 +421,27 @@ def test_bad_labels():
         HMMMixtureClassifier(1, priors=[1.0]).fit(X, y)
     with pytest.raises(ValueError, match="tag must be one of"):
         model.fit(X, y).rank(X, "z")
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-5])
+def test_noise_that_hides_the_observations_is_told(unit):
+    slow, quick = (
+        HMMParams([0.5, 0.5], trans, [[1], [1]], [[[0.0]], [[4.0]]], [[[1.0]], [[1.0]]])
+        for trans in ([[0.9, 0.1], [0.1, 0.9]], [[0.2, 0.8], [0.8, 0.2]])
+    )
+    X = [unit * x for x in slow.sample(3, 20, 0) + quick.sample(3, 20, 1)]
+    hmms = fit_hmms(X, n_states=2, n_init=1, random_state=0)  # its noise is a share
+    y, rules = [0, 0, 0, 1, 1, 1], {"n_states": 2, "n_init": 1, "random_state": 0}
+    fits = [
+        lambda: HMMMixture(2, **rules).fit(X),
+        lambda: HMMMixtureClassifier(1, **rules).fit(X, y),
+        lambda: HierarchicalHMMMixture(3, **rules).fit(X),
+        lambda: HMMClustering(2, **rules).fit(hmms),
+        lambda: SampledHMMClustering(2, **rules).fit(hmms),
+    ]
+    for fit in fits:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            fit()
+        told = ["exceeds the largest variance" in str(one.message) for one in caught]
+        assert sum(told) == (unit < 1.0)

@@ -52,17 +52,24 @@ def test_double_sampling_is_the_smallest_number(eps, delta, d):
     assert pac_sample_size("vc", eps=eps, delta=delta, vc_dim=d) == m
 
 
-def test_devroye_is_the_smallest_number():
-    m = vc_sample_size(0.3, 0.1, 2, agnostic=True)
+@pytest.mark.parametrize(("eps", "d"), [(0.3, 2), (0.1, 20), (0.01, 4), (1e-3, 4)])
+def test_devroye_is_the_smallest_number(eps, d):
+    m, half = vc_sample_size(eps, 0.1, d, agnostic=True), eps / 2
 
-    def bound(m):
-        half = 0.15
-        return (
-            log(4) + 4 * half + 4 * half**2 + log(sauer_bound(m * m, 2)) - m * half**2 / 2 * log(2)
-        )
+    def bound(m):  # the growth is of m² points, up to 10^18 here
+        growth = log(sauer_bound(m * m, d))
+        return log(4) + 4 * half + 4 * half**2 + growth - m * half**2 / 2 * log(2)
 
     assert bound(m) <= log(0.1) < bound(m - 1)
-    assert pac_sample_size("agnostic", eps=0.3, delta=0.1, vc_dim=2) == m
+    assert pac_sample_size("agnostic", eps=eps, delta=0.1, vc_dim=d) == m
+    found = pac_error_bound("agnostic", n_samples=m, delta=0.1, vc_dim=d)
+    assert found == pytest.approx(eps, rel=max(1 / m, 1e-9))  # m is whole, and ε falls as √(1/m)
+
+
+def test_double_sampling_for_tiny_errors():
+    m = vc_sample_size(1e-12, 0.05, 4)
+    # ε m / 2 = log2(2 Φ_d(2m) / δ), but for the whole number
+    assert m == pytest.approx(2e12 * log(2 * sauer_bound(2 * m, 4) / 0.05) / log(2))
 
 
 @pytest.mark.parametrize(
