@@ -32,10 +32,8 @@ PAPER = Paper(
         "Section 2.2, kernels": "kernels-are-the-primal",
     },
     refutations={
-        "asymptotic-risk": (
-            "The excess risk is half the squared distance in the Hessian's norm, so that the "
-            "rate d/n belongs to the distance and the risk has d/(2n)."
-        )
+        "asymptotic-risk": "The excess risk is half the squared distance in the Hessian's norm, so "
+        "that the rate d/n belongs to the distance and the risk has d/(2n).",
     },
     methods=(
         Method(

@@ -32,10 +32,9 @@ PAPER = Paper(
         "Figures 3 and 4": "[clocks of 2011: the logarithms of Tables 9 and 11]",
     },
     refutations={
-        "letters-a-*-fills-k-max": (
-            "The sampler whose law equals exact enumeration visits half as many vectors; the "
-            "published chain hardly moves away from its limit, which looks like slow mixing."
-        )
+        "letters-a-*-fills-k-max": "The sampler whose law equals exact enumeration visits half as "
+        "many vectors; the published chain hardly moves away from its limit, which looks like slow "
+        "mixing.",
     },
     methods=(
         Method(

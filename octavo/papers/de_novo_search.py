@@ -29,10 +29,8 @@ PAPER = Paper(
         "Table 5.2": "[compounds beside measured ones: the same docking]",
     },
     refutations={
-        "planar-seven": (
-            "The share of 61.88 % is exact, by a list of all graphs of seven vertices; the "
-            "printed one was estimated by the thesis' sampler."
-        )
+        "planar-seven": "The share of 61.88 % is exact, by a list of all graphs of seven vertices; "
+        "the printed one was estimated by the thesis' sampler.",
     },
     methods=(
         Method(

@@ -30,10 +30,8 @@ PAPER = Paper(
         "Figure 9": "low-rank-wins gap-closes isolet",
     },
     refutations={
-        "log-euclidean-gradient": (
-            "The derivative of the matrix exponential is missing in the printed formula: what it "
-            "gives is a step of mirror descent."
-        )
+        "log-euclidean-gradient": "The derivative of the matrix exponential is missing in the "
+        "printed formula: what it gives is a step of mirror descent.",
     },
     methods=(
         Method(

@@ -31,9 +31,8 @@ PAPER = Paper(
         "Figure 10": "multiclass-sets multiclass",
     },
     refutations={
-        "example-optimum": (
-            "The plan that the paper prints costs 125 as well: a slip of arithmetic."
-        )
+        "example-optimum": "The plan that the paper prints costs 125 as well: a slip of "
+        "arithmetic.",
     },
     methods=(
         Method(

@@ -28,10 +28,8 @@ PAPER = Paper(
         "Figure 10": "few-trajectories",
     },
     refutations={
-        "value-of-the-closer-reward": (
-            "The plan is optimal for that reward, its bounds meet, and under the true reward it "
-            "earns 0.60."
-        )
+        "value-of-the-closer-reward": "The plan is optimal for that reward, its bounds meet, and "
+        "under the true reward it earns 0.60.",
     },
     methods=(
         Method(

@@ -28,9 +28,8 @@ PAPER = Paper(
         "Figure 6": "penalty-of-small-alpha penalty-of-large-alpha printed-penalty-equation",
     },
     refutations={
-        "printed-penalty-equation": (
-            "With 1 + 1/(e^h − 1) in the last display both sides agree to 1e-13."
-        )
+        "printed-penalty-equation": "With 1 + 1/(e^h − 1) in the last display both sides agree to "
+        "1e-13.",
     },
     methods=(
         Method(

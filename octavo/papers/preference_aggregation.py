@@ -35,9 +35,8 @@ PAPER = Paper(
         "Table 6": "unused-experts-can-go",
     },
     refutations={
-        "concave-in-variances": (
-            "Of 2,000 random pairs of parameters about a hundred lie above their chord."
-        )
+        "concave-in-variances": "Of 2,000 random pairs of parameters about a hundred lie above "
+        "their chord.",
     },
     methods=(
         Method(

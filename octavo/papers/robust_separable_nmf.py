@@ -58,10 +58,8 @@ PAPER = Paper(
         "Figure 4": "swimmer swimmer-spa swimmer-xray swimmer-hottopixx",
     },
     refutations={
-        "lp-2-d-pw": (
-            "At the printed noise 90 % of the vertices are found on average; no other row of the "
-            "table is refuted, and the paper's grid of noise levels is not printed."
-        )
+        "lp-2-d-pw": "At the printed noise 90 % of the vertices are found on average; no other row "
+        "of the table is refuted, and the paper's grid of noise levels is not printed.",
     },
     methods=(
         Method(

@@ -27,10 +27,8 @@ PAPER = Paper(
         "Figure 8": "completion-clusters-better normalised-laplacian",
     },
     refutations={
-        "lemma-11-at-length-5": (
-            "Powers of the matrix count walks, and from length 5 on some walks that close are "
-            "not cycles."
-        )
+        "lemma-11-at-length-5": "Powers of the matrix count walks, and from length 5 on some walks "
+        "that close are not cycles.",
     },
     methods=(
         Method(

@@ -40,10 +40,8 @@ PAPER = Paper(
         "Section 6": "isfa ktdsep",
     },
     refutations={
-        "printed-mixture-regression": (
-            "At the printed strength the mixture is nearly linear, and linear regression gets "
-            "0.99; the published correlation belongs to a stronger distortion."
-        )
+        "printed-mixture-regression": "At the printed strength the mixture is nearly linear, and "
+        "linear regression gets 0.99; the published correlation belongs to a stronger distortion.",
     },
     methods=(
         Method(

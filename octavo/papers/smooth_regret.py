@@ -28,9 +28,8 @@ PAPER = Paper(
         "Figure 1": "[a drawing of a hyperplane and a cell, without numbers]",
     },
     refutations={
-        "printed-bands-are-unbiased": (
-            "With bands up to 2^(i+1)p some pairs can be drawn in two bands and are counted twice."
-        )
+        "printed-bands-are-unbiased": "With bands up to 2^(i+1)p some pairs can be drawn in two "
+        "bands and are counted twice.",
     },
     methods=(
         Method(
