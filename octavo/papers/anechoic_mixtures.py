@@ -9,7 +9,7 @@ import numpy as np
 
 from octavo import data, decomposition, plot
 from octavo.catalogue import Method, Paper
-from octavo.claims import Run, at_least, at_most, within
+from octavo.claims import Run, at_least, at_most, measured, stated, within
 
 PAPER = Paper(
     key="anechoic-mixtures",
@@ -20,8 +20,7 @@ PAPER = Paper(
     headlines=("sounds-ii", "delays-reach-the-bound", "sprites"),
     tables={
         "Figure 1": "[two Gaussians drawn before and after a scaling; nothing is measured]",
-        "Figure 2": "sounds-i sounds-ii sounds-iii fourier-over-pca fourier-over-random-starts "
-        "fourier-over-fresnel group-delay",
+        "Figure 2": "sounds-* fourier-over-* group-delay",
         "Figure 3": "gait-over-twice-the-components",
         "Figure 4": "sprites deconvolution-over-projections",
         "Figure 5": "photographs",
@@ -100,12 +99,9 @@ def length_of(run: Run) -> int:
 theory = PAPER.section(kind="theorem", seeds=SEEDS)
 
 
-@theory.claim(
-    "A delay of a signal is the same delay of its Fresnel transform",
-    "equal",
-    where="Eqs. (12) and (14)",
-    expect=at_most(1e-10, because="an identity, up to rounding, against the kernel summed out"),
-)
+@theory.claim("A delay of a signal is the same delay of its Fresnel transform")
+@stated("equal", "Eqs. (12) and (14)")
+@at_most(1e-10, because="an identity, up to rounding, against the kernel summed out")
 def shift_theorem(run: Run) -> float:
     rng = np.random.default_rng(run.seed)
     n, delay = 2 * int(rng.integers(8, 40)), int(rng.integers(1, 16))
@@ -115,12 +111,9 @@ def shift_theorem(run: Run) -> float:
     return float(np.abs(ours * np.exp(0.25j * np.pi) - np.roll(kernel @ x, delay)).max())
 
 
-@theory.claim(
-    "Squared canonical transforms are marginals of the Wigner distribution",
-    "equal",
-    where="Eqs. (6), (7) and (10)",
-    expect=at_most(1e-10, because="an identity, up to rounding, against an explicit distribution"),
-)
+@theory.claim("Squared canonical transforms are marginals of the Wigner distribution")
+@stated("equal", "Eqs. (6), (7) and (10)")
+@at_most(1e-10, because="an identity, up to rounding, against an explicit distribution")
 def marginals(run: Run) -> float:
     rng = np.random.default_rng(run.seed)
     n = 2 * int(rng.integers(8, 30)) + 1  # of odd length, where the circular distribution is real
@@ -140,12 +133,9 @@ def marginals(run: Run) -> float:
     )
 
 
-@theory.claim(
-    "The multiplicative updates of convolutive NMF never raise the error",
-    "never rises",
-    where="Section 3.2.1, Eqs. (26) and (27)",
-    expect=at_most(1e-10, because="the largest rise relative to the first error, by rounding"),
-)
+@theory.claim("The multiplicative updates of convolutive NMF never raise the error")
+@stated("never rises", "Section 3.2.1, Eqs. (26) and (27)")
+@at_most(1e-10, because="the largest rise relative to the first error, by rounding")
 def convolutive_updates(run: Run) -> float:
     rng = np.random.default_rng(run.seed)
     X = rng.exponential(size=(5, 24))
@@ -166,12 +156,9 @@ def convolutive_updates(run: Run) -> float:
     return float(np.diff(errors).max() / errors[0])
 
 
-@theory.claim(
-    "The phase of a signal follows from two close spectra",
-    "equal",
-    where="Eq. (35), with its factor and its axis corrected",
-    expect=at_most(0.01, because="radians; a difference quotient of rate 0.001 is that exact"),
-)
+@theory.claim("The phase of a signal follows from two close spectra")
+@stated("equal", "Eq. (35), with its factor and its axis corrected")
+@at_most(0.01, because="radians; a difference quotient of rate 0.001 is that exact")
 def close_spectra(run: Run) -> float:
     rng = np.random.default_rng(run.seed)
     n, b = 400, 1e-3
@@ -204,23 +191,19 @@ def sound_sets(run: Run, name: str) -> float:
     return match(name, run.seed, length_of(run))
 
 
-@figure_2.claim(
-    "The Fourier-domain method finds sounds better than principal components",
-    "Figure 2",
-    kind="ordering",
-    expect=at_least(0.0, because=SAMPLING),
-)
+@figure_2.claim("The Fourier-domain method finds sounds better than principal components")
+@stated("Figure 2", kind="ordering")
+@at_least(0.0, because=SAMPLING)
 def fourier_over_pca(run: Run) -> float:
     size = length_of(run)
     return match("ii", run.seed, size) - principal_match("ii", run.seed, size)
 
 
 @figure_2.claim(
-    "The Fourier-domain method (0.80) is better than shifted analysis without marginals (0.70)",
-    0.10,
-    kind="ordering",
-    expect=at_least(0.0, because=SAMPLING),
+    "The Fourier-domain method (0.80) is better than shifted analysis without marginals (0.70)"
 )
+@stated(0.10, kind="ordering")
+@at_least(0.0, because=SAMPLING)
 def fourier_over_random_starts(run: Run) -> float:
     size = length_of(run)
     run.note("one start each, the same sweeps of least squares from both")
@@ -229,12 +212,9 @@ def fourier_over_random_starts(run: Run) -> float:
     )
 
 
-@figure_2.claim(
-    "The Fourier domain (0.80) is better for sounds than the Fresnel domain (0.75)",
-    0.05,
-    kind="ordering",
-    expect=at_least(0.0, because=SAMPLING),
-)
+@figure_2.claim("The Fourier domain (0.80) is better for sounds than the Fresnel domain (0.75)")
+@stated(0.05, kind="ordering")
+@at_least(0.0, because=SAMPLING)
 def fourier_over_fresnel(run: Run) -> float:
     size = length_of(run)
     run.note("one start each, the same sweeps of least squares from both")
@@ -243,27 +223,20 @@ def fourier_over_fresnel(run: Run) -> float:
     )
 
 
-@figure_2.claim(
-    "With phases from group delays, as printed, P_e is about 0.8",
-    0.80,
-    kind="figure",
-    expect=within(0.1, because="bars without numbers, and sounds that are not the paper's"),
-)
+@figure_2.claim("With phases from group delays, as printed, P_e is about 0.8", 0.80, kind="figure")
+@within(0.1, because="bars without numbers, and sounds that are not the paper's")
 def group_delay(run: Run) -> float:
     return match("ii", run.seed, length_of(run), n_init=5, phase_update="group_delay")
 
 
 @PAPER.claim(
-    says="A few sources approximate movements better than twice as many principal components",
-    where="Section 5.2.1 and Figure 3",
-    published="better",
-    kind="ordering",
-    seeds=SEEDS,
+    "A few sources approximate movements better than twice as many principal components",
     full_seeds=tuple(range(10)),
     stand_in="simulated joint angles: three periodic shapes with a delay for each of 17 joints, "
     "and 5 % noise, for motion capture",
-    expect=at_least(0.0, because=SAMPLING),
 )
+@stated("better", "Section 5.2.1 and Figure 3", kind="ordering", seeds=SEEDS)
+@at_least(0.0, because=SAMPLING)
 def gait_over_twice_the_components(run: Run) -> float:
     sample = data.make_anechoic_mixture(
         "gait", n_channels=17, n_sources=3, n_times=100, noise=0.05, random_state=run.seed
@@ -298,22 +271,16 @@ images = PAPER.section(
 )
 
 
-@images.claim(
-    "Deconvolution explains 95 % of the variance of images with two objects",
-    95.0,
-    kind="figure",
-    expect=at_least(95.0, because="more is better"),
-)
+@images.claim("Deconvolution explains 95 % of the variance of images with two objects")
+@stated(95.0, kind="figure")
+@at_least(95.0, because="more is better")
 def sprites(run: Run) -> float:
     return explained(run.seed, 150 if run.full else 32, "least_squares")
 
 
-@images.claim(
-    "Deconvolution explains more than phase retrieval by projections, 95 against 72 %",
-    23.0,
-    kind="ordering",
-    expect=at_least(0.0, because=SAMPLING),
-)
+@images.claim("Deconvolution explains more than phase retrieval by projections, 95 against 72 %")
+@stated(23.0, kind="ordering")
+@at_least(0.0, because=SAMPLING)
 def deconvolution_over_projections(run: Run) -> float:
     side = 150 if run.full else 32
     return explained(run.seed, side, "least_squares") - explained(
@@ -324,10 +291,8 @@ def deconvolution_over_projections(run: Run) -> float:
 PAPER.not_measurable(
     "photographs",
     "the four photographs of scissors and a cup are not public",
-    says="Two sources explain 85 % of the variance of whitened photographs",
-    where="Section 5.3 and Figure 5",
-    published=85.0,
-    unit="% of variance",
+    "Two sources explain 85 % of the variance of whitened photographs",
+    stated(85.0, "Section 5.3 and Figure 5", unit="% of variance"),
 )
 
 
@@ -358,16 +323,10 @@ def shape_pictures(seed: int) -> np.ndarray:
     return np.array(pictures)
 
 
-@PAPER.claim(
-    says="Outlines are told apart whatever their size and orientation",
-    where="Section 5.4.1 and Figure 6",
-    published="nine of nine",
-    kind="figure",
-    seeds=SEEDS,
-    full_seeds=tuple(range(10)),
-    stand_in="drawn outlines for those of the MPEG-7 database",
-    expect=at_least(8 / 9, because="one picture in nine may be doubtful in the printed weights"),
-)
+@PAPER.claim("Outlines are told apart whatever their size and orientation")
+@stated("nine of nine", "Section 5.4.1 and Figure 6", full_seeds=tuple(range(10)), kind="figure")
+@measured(stand_in="drawn outlines for those of the MPEG-7 database", seeds=SEEDS)
+@at_least(8 / 9, because="one picture in nine may be doubtful in the printed weights")
 def shapes(run: Run) -> float:
     from scipy.optimize import linear_sum_assignment
 
@@ -411,38 +370,27 @@ def trials(run: Run) -> tuple[int, int]:
     return (8000, 200) if run.full else (1000, 100)
 
 
-@figure_7.claim(
-    "Joint estimates of three delays have an error close to the Cramér-Rao bound",
-    "close",
-    kind="figure",
-    expect=at_most(1.2, because="error over bound at 30 dB: within 20 % on a logarithmic axis"),
-)
+@figure_7.claim("Joint estimates of three delays have an error close to the Cramér-Rao bound")
+@stated("close", kind="figure")
+@at_most(1.2, because="error over bound at 30 dB: within 20 % on a logarithmic axis")
 def delays_reach_the_bound(run: Run) -> float:
     joint, _, bound = delay_errors(run.seed, *trials(run))
     run.note(f"error {joint:.2g} samples, bound {bound:.2g}")
     return float(joint / bound)
 
 
-@figure_7.claim(
-    "Joint estimates are better than peaks of single cross-correlations",
-    "better",
-    kind="ordering",
-    expect=at_least(1.0, because="ratio of errors at 30 dB; " + SAMPLING),
-)
+@figure_7.claim("Joint estimates are better than peaks of single cross-correlations")
+@stated("better", kind="ordering")
+@at_least(1.0, because="ratio of errors at 30 dB; " + SAMPLING)
 def joint_over_single_delays(run: Run) -> float:
     joint, single, _ = delay_errors(run.seed, *trials(run))
     return float(single / joint)
 
 
-@PAPER.claim(
-    says="The best of twenty starts recovers a planted mixture without noise",
-    where="octavo's own: ten channels, two smooth sources, random signs and whole delays",
-    published="Q = 1",
-    kind="own",
-    seeds=SEEDS,
-    full_seeds=TWENTY,
-    expect=at_least(0.999, because="a sweep that gains less than 1e-7 of the energy is the last"),
-)
+@PAPER.claim("The best of twenty starts recovers a planted mixture without noise")
+@stated("Q = 1", "octavo's own: ten channels, two smooth sources, random signs and whole delays")
+@measured(kind="own", seeds=SEEDS, full_seeds=TWENTY)
+@at_least(0.999, because="a sweep that gains less than 1e-7 of the energy is the last")
 def planted(run: Run) -> float:
     sample = data.make_anechoic_mixture("smooth", random_state=run.seed)
     model = fitted(sample.X, random_state=run.seed)

@@ -8,7 +8,7 @@ import numpy as np
 
 from octavo import data, kernel, plot
 from octavo.catalogue import Method, Paper, Trial
-from octavo.claims import Run, at_least, at_most, within
+from octavo.claims import Run, at_least, at_most, stated, within
 
 PAPER = Paper(
     key="ard-vs-group-lasso",
@@ -17,32 +17,22 @@ PAPER = Paper(
     authors="A. Aravkin, J. Burke, A. Chiuso and G. Pillonetto",
     year=2014,
     venue="Journal of Machine Learning Research 15",
-    headlines=(
-        "orthogonal-closed-forms",
-        "zeroes-more-at-equal-error",
-        "ard-beats-group-lasso",
-    ),
+    headlines=("orthogonal-closed-forms", "zeroes-more-at-equal-error", "ard-beats-group-lasso"),
     tables={
-        "Table 1": "error-1-ard error-1-pard error-1-group-lasso error-2-ard error-2-pard "
-        "error-2-group-lasso ard-beats-group-lasso pard-beats-group-lasso "
-        "pard-gains-on-ard ard-beats-group-lasso-correlated pard-beats-group-lasso-correlated",
-        "Table 2": "zeros-1-ard zeros-1-pard zeros-1-group-lasso zeros-2-ard zeros-2-pard "
-        "zeros-2-group-lasso",
+        "Table 1": "error-* ard-beats-group-* pard-beats-group-* pard-gains-on-ard",
+        "Table 2": "zeros-*",
         "Figure 2": "[its thresholds, 5 and 20, cannot both be had at the printed noise of 0.005: "
         "20 for the group lasso needs y₁ = 0.0158 or -0.047, where that of PARD is zero]",
         "Figure 3": "ard-wins pard-wins ard-wins-correlated pard-wins-correlated",
         "Figure 4": "zeroes-more-at-equal-error less-noise-at-equal-error least-total-error",
     },
     refutations={
-        "error-1-* zeros-1-*": (
-            "The printed recipe gives errors that are 8 to 23 per cent smaller; the order of the "
-            "three methods is the paper's, so a setting of its penalty search must differ from "
-            "the text."
-        ),
-        "error-2-* zeros-2-* *-wins-correlated": (
-            "Columns that are a random walk with steps of 0.2, as printed, are far more alike "
-            "than the paper's errors allow; an autoregression of 0.8 would come near them."
-        ),
+        "error-1-* zeros-1-*": "The printed recipe gives errors that are 8 to 23 per cent smaller; "
+        "the order of the three methods is the paper's, so a setting of its penalty search must "
+        "differ from the text.",
+        "error-2-* zeros-2-* *-wins-correlated": "Columns that are a random walk with steps of "
+        "0.2, as printed, are far more alike than the paper's errors allow; an autoregression of "
+        "0.8 would come near them.",
     },
     methods=(
         Method(
@@ -92,14 +82,9 @@ SAMPLING = "sampling: the whole 95 % interval over seeds must lie on the claimed
 ARD, PARD, LASSO = range(3)  # columns of a study
 
 
-@PAPER.claim(
-    says="Where GᵀG = nI the variances of PARD, ARD and the group lasso have closed forms",
-    where="Propositions 9 and 12, Eqs. (18) and (22)",
-    published="equal",
-    kind="theorem",
-    expect=at_most(1e-8, because="general solvers stop at violations of 1e-12"),
-    seeds=SEEDS,
-)
+@PAPER.claim("Where GᵀG = nI the variances of PARD, ARD and the group lasso have closed forms")
+@stated("equal", "Propositions 9 and 12, Eqs. (18) and (22)", kind="theorem", seeds=SEEDS)
+@at_most(1e-8, because="general solvers stop at violations of 1e-12")
 def orthogonal_closed_forms(run: Run) -> float:
     rng = np.random.default_rng(run.seed)
     n, k, p = 60, 3, 6
@@ -123,14 +108,9 @@ def orthogonal_closed_forms(run: Run) -> float:
     return worst
 
 
-@PAPER.claim(
-    says="The group lasso over coefficients is the problem over variances with γ_GL = √(2γ)",
-    where="Proposition 3",
-    published="equal",
-    kind="theorem",
-    expect=at_most(1e-6, because="conditions of (9), relative to γ_GL; solved to 1e-10"),
-    seeds=SEEDS,
-)
+@PAPER.claim("The group lasso over coefficients is the problem over variances with γ_GL = √(2γ)")
+@stated("equal", "Proposition 3", kind="theorem", seeds=SEEDS)
+@at_most(1e-6, because="conditions of (9), relative to γ_GL; solved to 1e-10")
 def variances_solve_the_group_lasso(run: Run) -> float:
     X, y, _, groups, sigma2 = data.make_group_sparse(random_state=run.seed)
     gamma = 1.0 / sigma2
@@ -149,13 +129,10 @@ def variances_solve_the_group_lasso(run: Run) -> float:
 
 
 @PAPER.claim(
-    says="A group is set to zero with the probability of a non-central χ² (PARD and group lasso)",
-    where="Eqs. (19) and (24)",
-    published="equal",
-    kind="theorem",
-    expect=at_most(4.5, because="standard errors of a simulated share; six shares a seed"),
-    seeds=SEEDS,
+    "A group is set to zero with the probability of a non-central χ² (PARD and group lasso)"
 )
+@stated("equal", "Eqs. (19) and (24)", kind="theorem", seeds=SEEDS)
+@at_most(4.5, because="standard errors of a simulated share; six shares a seed")
 def chances_of_a_zero(run: Run) -> float:
     rng = np.random.default_rng(run.seed)
     k, n, sigma2, draws = 4, 25, 1.0, 500 if run.full else 50
@@ -179,16 +156,13 @@ def chances_of_a_zero(run: Run) -> float:
 
 
 @PAPER.claim(
-    says="With correlated regressors λ̂ of PARD tends to λ̄^γ, and of groups without effect to zero",
-    where="Theorem 14",
-    published="equal in the limit",
-    kind="theorem",
-    expect=at_most(
-        0.05,
-        because="at n = 40,000 the relative sd of ‖θ̂‖² is 2σ/(√n ‖θ‖) ≈ 0.01, several times over "
-        "for correlated columns",
-    ),
-    seeds=SEEDS,
+    "With correlated regressors λ̂ of PARD tends to λ̄^γ, and of groups without effect to zero"
+)
+@stated("equal in the limit", "Theorem 14", kind="theorem", seeds=SEEDS)
+@at_most(
+    0.05,
+    because="at n = 40,000 the relative sd of ‖θ̂‖² is 2σ/(√n ‖θ‖) ≈ 0.01, several times over "
+    "for correlated columns",
 )
 def variances_are_consistent(run: Run) -> float:
     rng = np.random.default_rng(run.seed)
@@ -205,7 +179,6 @@ def variances_are_consistent(run: Run) -> float:
 
 
 # --- Figure 4: two groups of ten, the first without effect, G = I, σ² = 0.5 ---------------------
-
 BLOCK = {"k": 10, "n": 1, "sigma2": 0.5}
 
 
@@ -236,14 +209,9 @@ def at_equal_error(what: str) -> tuple[np.ndarray, np.ndarray]:
     )
 
 
-@PAPER.claim(
-    says="At equal error of the group that matters, PARD sets the other to zero more often",
-    where="Figure 4, top",
-    published="PARD's curve lies above",
-    kind="ordering",
-    expect=at_least(0.0, because="exact curves: the least difference over errors up to 9 of 10"),
-    random=False,
-)
+@PAPER.claim("At equal error of the group that matters, PARD sets the other to zero more often")
+@stated("PARD's curve lies above", "Figure 4, top", kind="ordering", random=False)
+@at_least(0.0, because="exact curves: the least difference over errors up to 9 of 10")
 def zeroes_more_at_equal_error(run: Run) -> float:
     ours, theirs = at_equal_error("chance")
     for error in (4.0, 5.0):
@@ -255,27 +223,17 @@ def zeroes_more_at_equal_error(run: Run) -> float:
 METHODS = ("pard", "group-lasso")
 
 
-@PAPER.claim(
-    says="At equal error of the group that matters, PARD has the smaller error in the other",
-    where="Figure 4, centre",
-    published="PARD's curve lies below",
-    kind="ordering",
-    expect=at_least(0.0, because="exact curves: the least difference over errors up to 9 of 10"),
-    random=False,
-)
+@PAPER.claim("At equal error of the group that matters, PARD has the smaller error in the other")
+@stated("PARD's curve lies below", "Figure 4, centre", kind="ordering", random=False)
+@at_least(0.0, because="exact curves: the least difference over errors up to 9 of 10")
 def less_noise_at_equal_error(run: Run) -> float:
     ours, theirs = at_equal_error("noise")
     return float((theirs - ours).min())
 
 
-@PAPER.claim(
-    says="At the best γ of each, the total error of PARD is below that of the group lasso",
-    where="Figure 4, bottom",
-    published="PARD's minimum lies below",
-    kind="ordering",
-    expect=at_least(0.0, because="exact curves"),
-    random=False,
-)
+@PAPER.claim("At the best γ of each, the total error of PARD is below that of the group lasso")
+@stated("PARD's minimum lies below", "Figure 4, bottom", kind="ordering", random=False)
+@at_least(0.0, because="exact curves")
 def least_total_error(run: Run) -> float:
     least = [float(tradeoff(method)["total"].min()) for method in METHODS]
     run.note(f"{least[0]:.3f} against {least[1]:.3f}; least squares has 10")

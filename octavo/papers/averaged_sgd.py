@@ -11,7 +11,7 @@ import numpy as np
 
 from octavo import data, linear, plot
 from octavo.catalogue import Method, Paper, Trial
-from octavo.claims import Run, at_least, at_most, within
+from octavo.claims import Run, at_least, at_most, stated, within
 
 PAPER = Paper(
     key="averaged-sgd",
@@ -20,11 +20,7 @@ PAPER = Paper(
     authors="F. Bach",
     year=2014,
     venue="Journal of Machine Learning Research 15",
-    headlines=(
-        "corollary-2",
-        "adapts-to-curvature",
-        "certificate-holds",
-    ),
+    headlines=("corollary-2", "adapts-to-curvature", "certificate-holds"),
     tables={
         "Lemma 1 and Corollary 2": "lemma-1 corollary-2 better-step",
         "Proposition 3 and Corollary 4": "moments-2 moments-3 small-moments-2 small-moments-3",
@@ -36,10 +32,8 @@ PAPER = Paper(
         "Section 2.2, kernels": "kernels-are-the-primal",
     },
     refutations={
-        "asymptotic-risk": (
-            "The excess risk is half the squared distance in the Hessian's norm, so that the "
-            "rate d/n belongs to the distance and the risk has d/(2n)."
-        ),
+        "asymptotic-risk": "The excess risk is half the squared distance in the Hessian's norm, so "
+        "that the rate d/n belongs to the distance and the risk has d/(2n).",
     },
     methods=(
         Method(
@@ -193,11 +187,8 @@ theorems = PAPER.section(
 )
 
 
-@theorems.claim(
-    "E f(θ̄_n) - f* + E‖θ_n - θ*‖²/(2γn) ≤ ‖θ_0 - θ*‖²/(2γn) + γR²/2 for every n",
-    1.0,
-    where="Lemma 1",
-)
+@theorems.claim("E f(θ̄_n) - f* + E‖θ_n - θ*‖²/(2γn) ≤ ‖θ_0 - θ*‖²/(2γn) + γR²/2 for every n")
+@stated(1.0, "Lemma 1")
 def lemma_1(run: Run) -> float:
     largest = 0.0
     dist = float(np.linalg.norm(population().theta))
@@ -210,9 +201,8 @@ def lemma_1(run: Run) -> float:
     return largest
 
 
-@theorems.claim(
-    "With the step 1/(2R²√N), E f(θ̄_N) - f* ≤ (R²‖θ_0 - θ*‖² + 1/4)/√N", 1.0, where="Corollary 2"
-)
+@theorems.claim("With the step 1/(2R²√N), E f(θ̄_N) - f* ≤ (R²‖θ_0 - θ*‖² + 1/4)/√N")
+@stated(1.0, "Corollary 2")
 def corollary_2(run: Run) -> float:
     ends, bounds, n = proved(run)
     risk = float(np.mean([end.risk for end in ends]))
@@ -223,10 +213,9 @@ def corollary_2(run: Run) -> float:
 
 @theorems.claim(
     "With ‖θ_0 - θ*‖ known, the step ‖θ_0 - θ*‖/(R√N) has a better bound, R‖θ_0 - θ*‖/√N, and it "
-    "holds",
-    1.0,
-    where="below Corollary 2",
+    "holds"
 )
+@stated(1.0, "below Corollary 2")
 def better_step(run: Run) -> float:
     n = 10_000 if run.full else 1000
     where, risks = population(), []
@@ -269,10 +258,9 @@ def small_moments(run: Run, p: str) -> float:
 
 @theorems.claim(
     "f(θ̄_N) - f* exceeds 15t/√N + 6R²‖θ_0 - θ*‖²/√N with probability 2e^(-t) at most: its 90 % "
-    "quantile over streams against the bound",
-    1.0,
-    where="Proposition 5 and Corollary 6",
+    "quantile over streams against the bound"
 )
+@stated(1.0, "Proposition 5 and Corollary 6")
 def tail_of_the_risk(run: Run) -> float:
     ends, bounds, _ = proved(run)
     return float(np.quantile([end.risk for end in ends], 0.9) / bounds["corollary_6"])
@@ -280,10 +268,9 @@ def tail_of_the_risk(run: Run) -> float:
 
 @theorems.claim(
     "‖θ_N - θ*‖² exceeds 15t/R² + 6‖θ_0 - θ*‖² with probability 2e^(-t) at most: its 90 % "
-    "quantile over streams against the bound",
-    1.0,
-    where="Proposition 5 and Corollary 6",
+    "quantile over streams against the bound"
 )
+@stated(1.0, "Proposition 5 and Corollary 6")
 def tail_of_the_distance(run: Run) -> float:
     ends, bounds, _ = proved(run)
     return float(np.quantile([end.apart for end in ends], 0.9) / bounds["corollary_6_distance"])
@@ -314,33 +301,25 @@ def slope_between(run: Run, sizes: tuple[int, int], values: Any) -> float:
 rates = PAPER.section(seeds=SEEDS, kind="figure", unit="", stand_in=STAND_IN)
 
 
-@rates.claim(
-    "The squared norm of the gradient falls at rate 1/N, or faster",
-    -1.0,
-    where="Section 4.3",
-    expect=at_most(-0.75, because="nearer to 1/N than to 1/√N, the rate of function values"),
-)
+@rates.claim("The squared norm of the gradient falls at rate 1/N, or faster", -1.0, "Section 4.3")
+@at_most(-0.75, because="nearer to 1/N than to 1/√N, the rate of function values")
 def gradient_falls(run: Run) -> float:
     return slope_between(run, (10_000, 100_000), lambda end: end.gradient**2)
 
 
 @rates.claim(
-    "Where μ exceeds R²/√N the excess risk falls at rate 1/N, though the step knows nothing of μ",
-    -1.0,
-    where="Abstract and Proposition 10",
-    expect=at_most(-0.75, because="nearer to 1/N than to 1/√N"),
+    "Where μ exceeds R²/√N the excess risk falls at rate 1/N, though the step knows nothing of μ"
 )
+@stated(-1.0, "Abstract and Proposition 10")
+@at_most(-0.75, because="nearer to 1/N than to 1/√N")
 def adapts_to_curvature(run: Run) -> float:
     sizes = (10_000, 100_000)
     run.note(f"μ√N/R² = {population().mu * math.sqrt(sizes[0]):.1f} at {sizes[0]} rows")
     return slope_between(run, sizes, lambda end: end.risk)
 
 
-@theorems.claim(
-    "With the step 1/(2R²√N), E f(θ̄_N) - f* ≤ R²(5R‖θ_0 - θ*‖ + 15)⁴/(Nμ)",
-    1.0,
-    where="Proposition 10",
-)
+@theorems.claim("With the step 1/(2R²√N), E f(θ̄_N) - f* ≤ R²(5R‖θ_0 - θ*‖ + 15)⁴/(Nμ)")
+@stated(1.0, "Proposition 10")
 def proposition_10(run: Run) -> float:
     ends, bounds, n = proved(run)
     run.note(
@@ -351,11 +330,8 @@ def proposition_10(run: Run) -> float:
     return float(np.mean([end.risk for end in ends]) / bounds["proposition_10"])
 
 
-@theorems.claim(
-    "With the step 1/(2R²√N), E‖θ̄_N - θ*‖² ≤ R²(6R‖θ_0 - θ*‖ + 21)⁴/(Nμ²)",
-    1.0,
-    where="Proposition 10",
-)
+@theorems.claim("With the step 1/(2R²√N), E‖θ̄_N - θ*‖² ≤ R²(6R‖θ_0 - θ*‖ + 21)⁴/(Nμ²)")
+@stated(1.0, "Proposition 10")
 def proposition_10_distance(run: Run) -> float:
     ends, bounds, _ = proved(run)
     left = float(np.mean([end.error @ end.error for end in ends]))
@@ -439,11 +415,9 @@ def lemma_9_distance(run: Run) -> float:
 
 @lemmas.claim(
     "The same proof centred at θ: a bound on f(θ) - f* that needs no optimum is never violated, "
-    "and is finite whenever R‖f'(θ)‖ < μ(θ)",
-    "never violated",
-    kind="own",
-    where="derived from Lemma 13",
+    "and is finite whenever R‖f'(θ)‖ < μ(θ)"
 )
+@stated("never violated", "derived from Lemma 13", kind="own")
 def certificate_holds(run: Run) -> float:
     worst, looseness = 0.0, []
     for p in near_optima(run.seed, 1000 if run.full else 200):
@@ -460,12 +434,8 @@ def certificate_holds(run: Run) -> float:
 
 
 # --- the asymptotic rate -------------------------------------------------------------------------
-
 asymptotics = PAPER.section(
-    where="Section 5, last remark",
-    seeds=SEEDS,
-    unit="times d/N",
-    stand_in="",
+    where="Section 5, last remark", seeds=SEEDS, unit="times d/N", stand_in=""
 )
 RATE = "less than half of the factor two between the two readings; sampling adds about 0.03"
 
@@ -480,8 +450,8 @@ def usual_ends(run: Run) -> tuple[tuple[Outcome, ...], int]:
     "For a well-specified model the asymptotic rate is exactly d/n: N‖θ̄ - θ*‖² in the norm of the "
     "Hessian, over d",
     1.0,
-    expect=within(0.2, because=RATE),
 )
+@within(0.2, because=RATE)
 def asymptotic_distance(run: Run) -> float:
     ends, n = usual_ends(run)
     H = population().hessian
@@ -491,8 +461,8 @@ def asymptotic_distance(run: Run) -> float:
 @asymptotics.claim(
     "The same rate d/n read as the excess risk, as the sentence before it is: N[f(θ̄) - f*] over d",
     1.0,
-    expect=within(0.2, because=RATE),
 )
+@within(0.2, because=RATE)
 def asymptotic_risk(run: Run) -> float:
     ends, n = usual_ends(run)
     run.note("the excess risk is half the squared distance in the Hessian's norm: d/(2n)")
@@ -503,22 +473,18 @@ own = PAPER.section(seeds=SEEDS, kind="own", where="octavo's defaults", unit="")
 
 
 @own.claim(
-    "Without tuning, the excess risk is between 1 and 1.3 times d/(2N), the best possible rate",
-    "1.0 to 1.3",
-    unit="times d/(2N)",
-    expect=at_most(1.3, because="the aim; the mean over streams of every seed is averaged"),
+    "Without tuning, the excess risk is between 1 and 1.3 times d/(2N), the best possible rate"
 )
+@stated("1.0 to 1.3", unit="times d/(2N)")
+@at_most(1.3, because="the aim; the mean over streams of every seed is averaged")
 def default_is_efficient(run: Run) -> float:
     ends, n = usual_ends(run)
     return float(np.mean([end.risk for end in ends])) * 2 * n / N_FEATURES
 
 
-@own.claim(
-    "The step that the theorems are for is an order of magnitude worse than the default",
-    "10 times",
-    unit="times",
-    expect=at_least(10.0, because="an order of magnitude"),
-)
+@own.claim("The step that the theorems are for is an order of magnitude worse than the default")
+@stated("10 times", unit="times")
+@at_least(10.0, because="an order of magnitude")
 def proved_step_is_short(run: Run) -> float:
     n = 10_000
     theirs, ours = (
@@ -531,8 +497,8 @@ def proved_step_is_short(run: Run) -> float:
 @own.claim(
     "With variances k⁻⁴ of 30 features the Hessian is nearly singular, and the rate nearer to 1/√N",
     "-1/2",
-    expect=within(0.25, of=-0.5, because="nearer to 1/√N than to 1/N"),
 )
+@within(0.25, of=-0.5, because="nearer to 1/√N than to 1/N")
 def flat_problems_are_slow(run: Run) -> float:
     X, _, theta = data.make_logistic_stream(
         20_000, 30, design="decaying", coef=np.full(30, 6.0), random_state=10_001
@@ -552,12 +518,9 @@ def flat_problems_are_slow(run: Run) -> float:
     return math.log10(risks[1] / risks[0])
 
 
-@own.claim(
-    "On sparse rows a pass is no slower than scikit-learn's averaged SGD",
-    "1.0 times",
-    unit="times",
-    expect=at_least(1.0, because="both timed in one run, best of five, validation included"),
-)
+@own.claim("On sparse rows a pass is no slower than scikit-learn's averaged SGD")
+@stated("1.0 times", unit="times")
+@at_least(1.0, because="both timed in one run, best of five, validation included")
 def as_fast_as_scikit_learn(run: Run) -> float:
     from sklearn.linear_model import SGDClassifier
 
@@ -592,22 +555,16 @@ def sparse_rows(seed: int, n: int, width: int = 50, n_features: int = 65_536) ->
 
 
 @PAPER.claim(
-    says="α_n = -γ_n φ'_n(Σ_i<n α_i K_ni) is the recursion in the kernel's space: with the linear "
-    "kernel, decisions equal those of the primal",
-    where="Section 2.2 (the formula printed has a stray x_n)",
-    published="equal",
-    expect=at_most(1e-10, because="rounding"),
-    seeds=SEEDS,
-    method=KERNEL,
+    "α_n = -γ_n φ'_n(Σ_i<n α_i K_ni) is the recursion in the kernel's space: with the linear "
+    "kernel, decisions equal those of the primal"
 )
+@stated("equal", "Section 2.2 (the formula printed has a stray x_n)", method=KERNEL, seeds=SEEDS)
+@at_most(1e-10, because="rounding")
 def kernels_are_the_primal(run: Run) -> float:
     X, y, _ = data.make_logistic_stream(600, 8, design="heavy", random_state=run.seed)
     primal = linear.AveragedSGDClassifier(random_state=0).fit(X, y)
     dual = linear.KernelAveragedSGD("linear", random_state=0).fit(X, y)
     return float(np.abs(primal.decision_function(X) - dual.decision_function(X)).max())
-
-
-# --- figures -------------------------------------------------------------------------------------
 
 
 @PAPER.figure("Excess risk against rows: the proved step, longer ones, and the best rate d/(2N)")

@@ -12,7 +12,7 @@ import numpy as np
 
 from octavo import bayes, data, plot
 from octavo.catalogue import Method, Paper
-from octavo.claims import Run, at_least, at_most
+from octavo.claims import Run, at_least, at_most, measured, stated
 
 PAPER = Paper(
     key="buffet-psychiatric",
@@ -96,14 +96,9 @@ def dense_evidence(Z: Any) -> float:
     return total
 
 
-@PAPER.claim(
-    says="The collapsed sampler draws from the posterior of the number of features",
-    published="the posterior",
-    where="Section 3",
-    kind="theorem",
-    seeds=SEEDS,
-    expect=at_most(5.0, because="standard errors, the largest of 4: one run in 400,000 is above"),
-)
+@PAPER.claim("The collapsed sampler draws from the posterior of the number of features")
+@stated("the posterior", "Section 3", kind="theorem", seeds=SEEDS)
+@at_most(5.0, because="standard errors, the largest of 4: one run in 400,000 is above")
 def chain_equals_enumeration(run: Run) -> float:
     from octavo.engine.mcmc.diagnostics import monte_carlo_error
 
@@ -120,14 +115,9 @@ def chain_equals_enumeration(run: Run) -> float:
     return worst
 
 
-@PAPER.claim(
-    says="For many levels the rank-one updates of Section 3.2 are faster than a full factor",
-    published="R K³ in place of R³ K³",
-    where="Section 3.2, Equations 7 and 8",
-    kind="speed",
-    seeds=SEEDS,
-    expect=at_least(1.0, because=SAMPLING),
-)
+@PAPER.claim("For many levels the rank-one updates of Section 3.2 are faster than a full factor")
+@stated("R K³ in place of R³ K³", "Section 3.2, Equations 7 and 8", kind="speed", seeds=SEEDS)
+@at_least(1.0, because=SAMPLING)
 def woodbury_is_faster(run: Run) -> float:
     from octavo.engine.smooth.softmax_laplace import fit_column
 
@@ -158,29 +148,18 @@ def images(seed: int, full: bool) -> Any:
         return model.fit(X), Z, bases
 
 
-@PAPER.claim(
-    says="From 200 noisy images the sampler finds four features",
-    published=4,
-    where="Figure 4",
-    kind="figure",
-    seeds=(*SEEDS, 205, 206, 207, 208, 209),
-    expect=at_most(0.5, because="the mean distance from four over seeds is below one half"),
-)
+@PAPER.claim("From 200 noisy images the sampler finds four features")
+@stated(4, "Figure 4", kind="figure", seeds=(*SEEDS, 205, 206, 207, 208, 209))
+@at_most(0.5, because="the mean distance from four over seeds is below one half")
 def four_images_found(run: Run) -> float:
     model, _, _ = images(run.seed, run.full)
     run.note(f"seed {run.seed}: {model.n_features_}")
     return abs(model.n_features_ - 4.0)
 
 
-@PAPER.claim(
-    says="On a simulated survey of 20 disorders with three features the sampler finds three",
-    published=3,
-    where="Section 5.2, Table 1",
-    kind="figure",
-    seeds=SEEDS,
-    stand_in=STAND_IN,
-    expect=at_most(0.5, because="the mean distance from three over seeds is below one half"),
-)
+@PAPER.claim("On a simulated survey of 20 disorders with three features the sampler finds three")
+@stated(3, "Section 5.2, Table 1", kind="figure", seeds=SEEDS, stand_in=STAND_IN)
+@at_most(0.5, because="the mean distance from three over seeds is below one half")
 def three_features_of_a_survey(run: Run) -> float:
     X, _ = data.make_disorder_survey(3500 if run.full else 1500, random_state=run.seed)
     n_iter = 150 if run.full else 40
@@ -191,14 +170,9 @@ def three_features_of_a_survey(run: Run) -> float:
     return abs(model.n_features_ - 3.0)
 
 
-@PAPER.claim(
-    says="The variational bound lies below the log evidence",
-    published="a lower bound",
-    where="Section 4, Appendix B",
-    kind="theorem",
-    seeds=SEEDS,
-    expect=at_least(0.0, because="a bound; the evidence is a sum over all features of three rows"),
-)
+@PAPER.claim("The variational bound lies below the log evidence")
+@stated("a lower bound", "Section 4, Appendix B", kind="theorem", seeds=SEEDS)
+@at_least(0.0, because="a bound; the evidence is a sum over all features of three rows")
 def bound_below_evidence(run: Run) -> float:
     from numpy.polynomial.hermite_e import hermegauss
 
@@ -223,15 +197,10 @@ def bound_below_evidence(run: Run) -> float:
     return float(np.log(total) - model.lower_bound_)
 
 
-@PAPER.claim(
-    says="Starts from small samplers reach a higher bound than random ones",
-    published="a random initialization would not produce good solutions",
-    where="Section 5.3",
-    kind="ordering",
-    seeds=SEEDS,
-    stand_in="a simulated table of 1,000 rows and 28 columns",
-    expect=at_least(0.0, because=SAMPLING),
-)
+@PAPER.claim("Starts from small samplers reach a higher bound than random ones")
+@stated("a random initialization would not produce good solutions", "Section 5.3")
+@measured(kind="ordering", seeds=SEEDS, stand_in="a simulated table of 1,000 rows and 28 columns")
+@at_least(0.0, because=SAMPLING)
 def gibbs_starts_are_better(run: Run) -> float:
     n = 1000 if run.full else 400
     X, _ = data.make_hidden_causes(n, n_columns=28, n_levels=2, random_state=run.seed)
@@ -248,16 +217,14 @@ def gibbs_starts_are_better(run: Run) -> float:
 PAPER.not_measurable(
     "nesarc-disorders",
     "the NESARC survey is not at hand",
-    says="Of 43,093 people 7.48, 3.30 and 2.27 % have the three features, nearly independent",
-    published="0.0748, 0.0330, 0.0227",
-    where="Table 1",
+    "Of 43,093 people 7.48, 3.30 and 2.27 % have the three features, nearly independent",
+    stated("0.0748, 0.0330, 0.0227", "Table 1"),
 )
 PAPER.not_measurable(
     "nesarc-criteria",
     "the NESARC survey is not at hand",
-    says="Ten features of 52 criteria; 35.2 % of people have none; up to 42 standard deviations",
-    published="10",
-    where="Tables 2 to 5, Figures 7 to 13",
+    "Ten features of 52 criteria; 35.2 % of people have none; up to 42 standard deviations",
+    stated("10", "Tables 2 to 5, Figures 7 to 13"),
 )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from octavo import data, linear, plot
 from octavo.catalogue import Method, Paper, Trial
-from octavo.claims import Run, at_least, at_most, holds, within
+from octavo.claims import Run, at_least, at_most, holds, stated, within
 
 PAPER = Paper(
     key="click-fraud",
@@ -105,7 +105,6 @@ WINDOWS = {"train": 0.0, "validation": 0.2, "test": 0.4}  # drift of the archety
 PRESETS = ("larc257", "masdar41", "db2", "tea", "gbm118")
 
 # --- worked tables ------------------------------------------------------------------------------
-
 TIMES_16 = [
     "02:55:50",
     "02:56:36",
@@ -138,13 +137,9 @@ def one_feature(clicks: dict[str, Any], name: str) -> float:
     return float(model.to_array(log)[0, model.feature_names_.index(name)])
 
 
-@PAPER.claim(
-    says="Five clicks of one address in a minute: average 5, standard deviation 0, count 5",
-    where="Section 5.1.2 and Table 13",
-    published="5, 0, 5",
-    kind="figure",
-    expect=holds(because="whole numbers"),
-)
+@PAPER.claim("Five clicks of one address in a minute: average 5, standard deviation 0, count 5")
+@stated("5, 0, 5", "Section 5.1.2 and Table 13", kind="figure")
+@holds(because="whole numbers")
 def table_13_visits(run: Run) -> float:
     clicks = {
         "publisherid": ["8kxij"] * 5,
@@ -155,12 +150,9 @@ def table_13_visits(run: Run) -> float:
     return float(found == [5.0, 0.0, 5.0])
 
 
-@PAPER.claim(
-    says="The share of clicks followed by one from the same device is 8/11 in Table 16",
-    where="Section 5.1.3 and Table 16",
-    published=8 / 11,
-    expect=within(1e-12, because="a ratio of whole numbers"),
-)
+@PAPER.claim("The share of clicks followed by one from the same device is 8/11 in Table 16")
+@stated(8 / 11, "Section 5.1.3 and Table 16")
+@within(1e-12, because="a ratio of whole numbers")
 def table_16_device_runs(run: Run) -> float:
     clicks = {
         "publisherid": ["8jk0d"] * 11,
@@ -171,13 +163,9 @@ def table_16_device_runs(run: Run) -> float:
     return one_feature(clicks, "deviceua1")
 
 
-@PAPER.claim(
-    says="Gaps between 25 clicks of one address, and whether they stay on one URL, as printed",
-    where="Section 6.1.2 and Table 21",
-    published="50 entries",
-    kind="figure",
-    expect=holds(because="whole seconds and flags"),
-)
+@PAPER.claim("Gaps between 25 clicks of one address, and whether they stay on one URL, as printed")
+@stated("50 entries", "Section 6.1.2 and Table 21", kind="figure")
+@holds(because="whole seconds and flags")
 def table_21_gaps(run: Run) -> float:
     rows = [row.split() for row in CLICKS_21.replace("\n", "").split(",")]
     log = linear.ClickLog.from_frame(
@@ -193,12 +181,9 @@ def table_21_gaps(run: Run) -> float:
     return float(tuple(gaps.gap.tolist()) == GAPS_21 and flags == SAME_URL_21)
 
 
-@PAPER.claim(
-    says="17 basic, 24 spatial and 216 time series features: 257",
-    where="Section 7.1 and Table 25",
-    published=257,
-    expect=within(0.0, because="a count"),
-)
+@PAPER.claim("17 basic, 24 spatial and 216 time series features: 257")
+@stated(257, "Section 7.1 and Table 25")
+@within(0.0, because="a count")
 def larc_has_257_columns(run: Run) -> float:
     clicks, publishers = data.make_click_fraud(40, 1, random_state=0, as_frame=False)
     log = linear.ClickLog.from_frame(clicks, publishers)
@@ -286,23 +271,17 @@ def precision_of(run: Run, model: Any, X: dict[str, np.ndarray], name: str) -> f
 simulated = PAPER.section(kind="ordering", seeds=SEEDS, stand_in=STAND_IN)
 
 
-@simulated.claim(
-    "Extra trees on all 257 features rank better than logistic regression",
-    "54.04 % against 29.65 %",
-    where="Table 26",
-    expect=at_least(0.0, because="difference of average precision on the test window"),
-)
+@simulated.claim("Extra trees on all 257 features rank better than logistic regression")
+@stated("54.04 % against 29.65 %", "Table 26")
+@at_least(0.0, because="difference of average precision on the test window")
 def trees_above_logistic(run: Run) -> float:
     trees = later_precision(run, extra_trees(run.seed), name="extra trees")
     return trees - later_precision(run, logistic(), name="logistic regression")
 
 
-@simulated.claim(
-    "The organisers' features rank better than those of the other teams",
-    "55.64 % against 51.55 % and less",
-    where="Table 7",
-    expect=at_least(0.0, because="difference to the best of the others, all with extra trees"),
-)
+@simulated.claim("The organisers' features rank better than those of the other teams")
+@stated("55.64 % against 51.55 % and less", "Table 7")
+@at_least(0.0, because="difference to the best of the others, all with extra trees")
 def larc_above_other_teams(run: Run) -> float:
     from sklearn.base import clone
 
@@ -329,12 +308,9 @@ def keys_are_what_larc_lacks(run: Run) -> float:
     return more - later_precision(run, extra_trees(run.seed))
 
 
-@simulated.claim(
-    "Backward elimination is not below all features on the test window",
-    "55.64 % against 54.04 %",
-    where="Table 27, extra trees",
-    expect=at_least(-0.02, because="two points, half of the interval of one window's precision"),
-)
+@simulated.claim("Backward elimination is not below all features on the test window")
+@stated("55.64 % against 54.04 %", "Table 27, extra trees")
+@at_least(-0.02, because="two points, half of the interval of one window's precision")
 def elimination_not_below(run: Run) -> float:
     X, y = tables(run.seed, run.full, "larc257"), labels(run.seed, run.full)
     model = extra_trees(run.seed).set_params(n_estimators=200 if run.full else 50)
@@ -346,12 +322,9 @@ def elimination_not_below(run: Run) -> float:
     return linear.average_precision(y["test"], less) - linear.average_precision(y["test"], every)
 
 
-@simulated.claim(
-    "A blend of models ranks better than each of them",
-    "52.3 % against 49.3 %",
-    where="Table 19",
-    expect=at_least(0.0, because="difference to the best of its models on the test window"),
-)
+@simulated.claim("A blend of models ranks better than each of them")
+@stated("52.3 % against 49.3 %", "Table 19")
+@at_least(0.0, because="difference to the best of its models on the test window")
 def blend_above_its_models(run: Run) -> float:
     X, truth = tables(run.seed, run.full, "db2"), labels(run.seed, run.full)
     blend = linear.APBlender(cv=5, random_state=run.seed).fit(X["train"], truth["train"])
@@ -361,12 +334,9 @@ def blend_above_its_models(run: Run) -> float:
     return linear.average_precision(y, blend.decision_function(X["test"])) - max(single)
 
 
-@simulated.claim(
-    "Publishers under observation are better taken as honest than as fraudulent",
-    "50.37 % against 46.1 %",
-    where="Section 4.3.2",
-    expect=at_least(0.0, because="difference of average precision, a tree with leaves of five"),
-)
+@simulated.claim("Publishers under observation are better taken as honest than as fraudulent")
+@stated("50.37 % against 46.1 %", "Section 4.3.2")
+@at_least(0.0, because="difference of average precision, a tree with leaves of five")
 def observation_as_honest(run: Run) -> float:
     from sklearn.tree import DecisionTreeClassifier
 
@@ -380,11 +350,10 @@ def observation_as_honest(run: Run) -> float:
 
 
 @simulated.claim(
-    "The red flag is larger for frauds and publishers under observation (Kruskal and Wallis)",
-    "P < 0.001",
-    where="Section 6.1.5 and Figure 7",
-    expect=at_most(0.001, because="the paper's level"),
+    "The red flag is larger for frauds and publishers under observation (Kruskal and Wallis)"
 )
+@stated("P < 0.001", "Section 6.1.5 and Figure 7")
+@at_most(0.001, because="the paper's level")
 def redflag_ranks_fraud(run: Run) -> float:
     from scipy.stats import kruskal
 
@@ -405,15 +374,9 @@ OWN = {
 }
 
 
-@PAPER.claim(
-    says="Each archetype of the simulator is told from honest publishers by its own features",
-    where="simulator",
-    published="AUC > 0.95",
-    kind="own",
-    seeds=SEEDS,
-    full_seeds=tuple(range(45, 85)),
-    expect=at_least(0.95, because="what the simulator is made for; trees that have not seen a row"),
-)
+@PAPER.claim("Each archetype of the simulator is told from honest publishers by its own features")
+@stated("AUC > 0.95", "simulator", kind="own", seeds=SEEDS, full_seeds=tuple(range(45, 85)))
+@at_least(0.95, because="what the simulator is made for; trees that have not seen a row")
 def archetypes_are_separate(run: Run) -> float:
     from sklearn.metrics import roc_auc_score
     from sklearn.model_selection import cross_val_predict
@@ -446,15 +409,9 @@ NAMED = {
 }
 
 
-@PAPER.claim(
-    says="One named feature alone tells each archetype of the simulator from honest publishers",
-    where="simulator",
-    published="AUC > 0.95",
-    kind="own",
-    seeds=SEEDS,
-    full_seeds=tuple(range(45, 85)),
-    expect=at_least(0.95, because="the harder reading of what the simulator is made for"),
-)
+@PAPER.claim("One named feature alone tells each archetype of the simulator from honest publishers")
+@stated("AUC > 0.95", "simulator", kind="own", seeds=SEEDS, full_seeds=tuple(range(45, 85)))
+@at_least(0.95, because="the harder reading of what the simulator is made for")
 def archetypes_by_one_feature(run: Run) -> float:
     from sklearn.metrics import roc_auc_score
 
@@ -475,9 +432,6 @@ def archetypes_by_one_feature(run: Run) -> float:
         found[name] = float(roc_auc_score(kind[rows] == name, column))
     run.note(", ".join(f"{name} {value:.3f}" for name, value in found.items()))
     return min(found.values())
-
-
-# --- pictures -----------------------------------------------------------------------------------
 
 
 def redflags(log: Any) -> np.ndarray:

@@ -10,7 +10,7 @@ import numpy as np
 
 from octavo import data, plot, sequence
 from octavo.catalogue import Method, Paper
-from octavo.claims import NotMeasurable, Run, at_least, at_most
+from octavo.claims import NotMeasurable, Run, at_least, at_most, stated
 
 PAPER = Paper(
     key="conditional-rbm",
@@ -18,11 +18,7 @@ PAPER = Paper(
     authors="G. W. Taylor, G. E. Hinton and S. T. Roweis",
     year=2011,
     venue="Journal of Machine Learning Research 12",
-    headlines=(
-        "free-energy-is-a-sum-over-states",
-        "style-makes-a-crbm",
-        "beats-nearest-frame",
-    ),
+    headlines=("free-energy-is-a-sum-over-states", "style-makes-a-crbm", "beats-nearest-frame"),
     tables={
         "Eq. (19)": "free-energy-is-a-sum-over-states",
         "Eqs. (21) to (23)": "style-makes-a-crbm",
@@ -75,8 +71,6 @@ ORDER, AHEAD = 6, 12
 
 
 # --- identities ----------------------------------------------------------------------------------
-
-
 identities = PAPER.section(kind="theorem", seeds=SEEDS)
 
 
@@ -97,12 +91,9 @@ def small_machine(seed: int, styles: bool) -> tuple[Any, Any, Any]:
     return model, X, y
 
 
-@identities.claim(
-    "The free energy is minus the log of the sum of exp(-E) over hidden states",
-    "equal",
-    where="Eq. (19)",
-    expect=at_most(1e-10, because="an identity; rounding of sums of 32 terms"),
-)
+@identities.claim("The free energy is minus the log of the sum of exp(-E) over hidden states")
+@stated("equal", "Eq. (19)")
+@at_most(1e-10, because="an identity; rounding of sums of 32 terms")
 def free_energy_is_a_sum_over_states(run: Run) -> float:
     model, X, _ = small_machine(run.seed, styles=False)
     Z = (X - model.mean_) / model.scale_
@@ -117,11 +108,10 @@ def free_energy_is_a_sum_over_states(run: Run) -> float:
 
 
 @identities.claim(
-    "Given a style the factored machine is a CRBM: free energies and predictions are equal",
-    "equal",
-    where="Eqs. (21) to (23)",
-    expect=at_most(1e-9, because="an identity; rounding, and the tolerance of predictions 1e-10"),
+    "Given a style the factored machine is a CRBM: free energies and predictions are equal"
 )
+@stated("equal", "Eqs. (21) to (23)")
+@at_most(1e-9, because="an identity; rounding, and the tolerance of predictions 1e-10")
 def style_makes_a_crbm(run: Run) -> float:
     model, X, _ = small_machine(run.seed, styles=True)
     gaps = []
@@ -134,11 +124,10 @@ def style_makes_a_crbm(run: Run) -> float:
 
 
 @identities.claim(
-    "The code of the root does not change when the world is turned about the vertical or moved",
-    "equal",
-    where="Appendix A",
-    expect=at_most(1e-10, because="an identity; arc cosines lose few digits near upright"),
+    "The code of the root does not change when the world is turned about the vertical or moved"
 )
+@stated("equal", "Appendix A")
+@at_most(1e-10, because="an identity; arc cosines lose few digits near upright")
 def root_code_is_invariant(run: Run) -> float:
     rng = np.random.RandomState(run.seed)
     walk = data.make_biped_motion("waddle", length=100, random_state=run.seed)
@@ -197,10 +186,9 @@ filling = PAPER.section(
 
 
 @filling.claim(
-    "A missing leg: the CRBM's squared error (8.78) is below that of the nearest frame (11.68)",
-    11.68 / 8.78 - 1,
-    full_seeds=MORE,
+    "A missing leg: the CRBM's squared error (8.78) is below that of the nearest frame (11.68)"
 )
+@stated(11.68 / 8.78 - 1, full_seeds=MORE)
 def beats_nearest_frame(run: Run) -> float:
     found = erased_leg(run.seed, run.full)
     run.note(", ".join(f"{name} {value:.4f}" for name, value in found.items()))
@@ -291,33 +279,24 @@ def advantage(run: Run, ours: str, theirs: str, first: int, last: int) -> float:
     return float(np.log(found[theirs][first:last].mean() / found[ours][first:last].mean()))
 
 
-@figure_14.claim(
-    "The linear autoregression is better than the CRBM one and two frames ahead",
-    "below the plotted range",
-)
+@figure_14.claim("The linear autoregression is better than the CRBM one and two frames ahead")
+@stated("below the plotted range")
 def var_is_best_at_first(run: Run) -> float:
     return advantage(run, "VAR", "CRBM", 0, 2)
 
 
-@figure_14.claim(
-    "More than five frames ahead the CRBM is better than the linear autoregression",
-    "quickly eclipsed",
-    full_seeds=MORE,
-)
+@figure_14.claim("More than five frames ahead the CRBM is better than the linear autoregression")
+@stated("quickly eclipsed", full_seeds=MORE)
 def hidden_beat_linear(run: Run) -> float:
     return advantage(run, "CRBM", "VAR", 5, AHEAD)
 
 
 @PAPER.claim(
-    says="In units in which residuals of a linear autoregression are white, with that model as the "
-    "start and the paper's rates, the CRBM is better than it more than five frames ahead",
-    published="not tried",
-    kind="own",
-    where="Figure 14",
-    seeds=SEEDS,
-    full_seeds=MORE,
-    expect=at_least(0.0, because=SAMPLING),
+    "In units in which residuals of a linear autoregression are white, with that model as the "
+    "start and the paper's rates, the CRBM is better than it more than five frames ahead"
 )
+@stated("not tried", "Figure 14", kind="own", seeds=SEEDS, full_seeds=MORE)
+@at_least(0.0, because=SAMPLING)
 def linear_start_beats_linear(run: Run) -> float:
     made = data.make_oscillator_styles(length=150, random_state=run.seed)
     rng = np.random.RandomState(run.seed)
@@ -345,23 +324,18 @@ def linear_start_beats_linear(run: Run) -> float:
     return float(np.log(errors[0][5:].mean() / errors[1][5:].mean()))
 
 
-@figure_14.claim(
-    "More than five frames ahead gating by style is better than none",
-    "an advantage in longer-term prediction",
-)
+@figure_14.claim("More than five frames ahead gating by style is better than none")
+@stated("an advantage in longer-term prediction")
 def style_beats_none(run: Run) -> float:
     return advantage(run, "FCRBM", "CRBM", 5, AHEAD)
 
 
-@figure_14.claim(
-    "The factored machine without styles predicts as well as the full CRBM",
-    "as well",
-    expect=at_least(
-        -0.1,
-        because="as well: an error at most a tenth higher, of curves that differ "
-        "by more than that elsewhere in the figure",
-    ),
-    full_seeds=MORE,
+@figure_14.claim("The factored machine without styles predicts as well as the full CRBM")
+@stated("as well", full_seeds=MORE)
+@at_least(
+    -0.1,
+    because="as well: an error at most a tenth higher, of curves that differ "
+    "by more than that elsewhere in the figure",
 )
 def factors_cost_little(run: Run) -> float:
     return advantage(run, "factored CRBM", "CRBM", 0, AHEAD)
@@ -377,15 +351,9 @@ for horizon, value in (("one", 0.1506), ("two", 0.2628)):
     )
 
 
-@PAPER.claim(
-    says="The models generate at least 60 frames a second",
-    published=60.0,
-    kind="own",
-    where="Section 4.6.4",
-    unit="frames a second",
-    seeds=SEEDS,
-    expect=at_least(60.0, because="the paper's figure; a clock of today, so shown apart"),
-)
+@PAPER.claim("The models generate at least 60 frames a second")
+@stated(60.0, "Section 4.6.4", unit="frames a second", kind="own", seeds=SEEDS)
+@at_least(60.0, because="the paper's figure; a clock of today, so shown apart")
 def generates_in_real_time(run: Run) -> float:
     import time
 
@@ -400,15 +368,11 @@ def generates_in_real_time(run: Run) -> float:
 
 
 @PAPER.claim(
-    says="Contrastive divergence raises the exact log-likelihood of held-out frames above that of "
-    "its start",
-    published="not computed",
-    kind="own",
-    where="Section 5",
-    unit="nats a frame",
-    seeds=SEEDS,
-    expect=at_least(0.0, because=SAMPLING),
+    "Contrastive divergence raises the exact log-likelihood of held-out frames above that of "
+    "its start"
 )
+@stated("not computed", "Section 5", unit="nats a frame", kind="own", seeds=SEEDS)
+@at_least(0.0, because=SAMPLING)
 def divergence_raises_likelihood(run: Run) -> float:
     made = data.make_oscillator_styles(2, 3, n_channels=4, length=120, random_state=run.seed)
     train, test = made.sequences[:-1], made.sequences[-1]
@@ -478,9 +442,6 @@ def watch_density(run: Run, row: str) -> float:
         "rates were chosen while densities of these held-out motions were seen: no fresh test"
     )
     return found["CRBM"] - found[row]
-
-
-# --- pictures ------------------------------------------------------------------------------------
 
 
 @lru_cache(maxsize=1)

@@ -9,7 +9,7 @@ import numpy as np
 
 from octavo import plot, teaching
 from octavo.catalogue import Method, Paper
-from octavo.claims import Run, at_least, at_most, holds, within
+from octavo.claims import Run, at_least, at_most, holds, stated, within
 
 PAPER = Paper(
     key="cooperative-teaching",
@@ -34,10 +34,8 @@ PAPER = Paper(
             'A plan of smallest order that ends in 11, 00 and "false" leaves a rest for which '
             "the property fails."
         ),
-        "property-equates": (
-            "A class of five concepts has the property as it is defined in print, and dimensions "
-            "1 and 2."
-        ),
+        "property-equates": "A class of five concepts has the property as it is defined in print, "
+        "and dimensions 1 and 2.",
     },
     methods=(
         Method(
@@ -81,33 +79,26 @@ def variables(run: Run) -> range:
 monomials = PAPER.section(where="Theorems 8, 19 and 33", kind="theorem")
 
 
-@monomials.claim(
-    "Two examples teach any conjunction of literals once none is wasted, for every m",
-    2,
-    expect=within(0.0, 2.0, because=EXACT),
-)
+@monomials.claim("Two examples teach any conjunction of literals once none is wasted, for every m")
+@stated(2)
+@within(0.0, 2.0, because=EXACT)
 def monomials_by_two_examples(run: Run) -> float:
     found = [dimension("std", "monomials", m) for m in variables(run)]
     run.note(f"m = 2, ...: {found}")
     return max(found, key=lambda value: abs(value - 2))
 
 
-@monomials.claim(
-    "Recursive teaching needs two examples as well, for every m",
-    2,
-    expect=within(0.0, 2.0, because=EXACT),
-)
+@monomials.claim("Recursive teaching needs two examples as well, for every m", 2)
+@within(0.0, 2.0, because=EXACT)
 def monomials_recursively(run: Run) -> float:
     found = [dimension("rtd", "monomials", m) for m in variables(run)]
     run.note(f"m = 2, ...: {found}")
     return max(found, key=lambda value: abs(value - 2))
 
 
-@monomials.claim(
-    "Any consistent learner needs 2^m examples, one that counts them m + 2",
-    "2^m and m + 2",
-    expect=holds(because=EXACT),
-)
+@monomials.claim("Any consistent learner needs 2^m examples, one that counts them m + 2")
+@stated("2^m and m + 2")
+@holds(because=EXACT)
 def monomials_plainly(run: Run) -> float:
     plain = [dimension("td", "monomials", m) == 2**m for m in variables(run)]
     counted = [dimension("btd", "monomials", m) == m + 2 for m in variables(run)]
@@ -118,11 +109,10 @@ separations = PAPER.section(kind="theorem")
 
 
 @separations.claim(
-    "v1 or M: 2^(m-1) examples for any learner, one by subset and by recursive teaching",
-    "2^(m-1), 1 and 1",
-    where="Theorems 20 and 34",
-    expect=holds(because=EXACT),
+    "v1 or M: 2^(m-1) examples for any learner, one by subset and by recursive teaching"
 )
+@stated("2^(m-1), 1 and 1", "Theorems 20 and 34")
+@holds(because=EXACT)
 def disjunctions(run: Run) -> float:
     return all(
         [dimension(kind, "vdnf", m) for kind in ("td", "std", "rtd")] == [2 ** (m - 1), 1, 1]
@@ -131,13 +121,12 @@ def disjunctions(run: Run) -> float:
 
 
 @separations.claim(
-    "A class of pairs is taught by one example in subsets, by u recursively or by counting",
-    "1, u and u",
-    where="Theorems 18.1 and 35.1",
-    expect=holds(
-        because=EXACT + "; from u = 2, since by Proposition 15 the class of u = 1, whose "
-        "teaching dimension is 2, cannot have BTD 1"
-    ),
+    "A class of pairs is taught by one example in subsets, by u recursively or by counting"
+)
+@stated("1, u and u", "Theorems 18.1 and 35.1")
+@holds(
+    because=EXACT + "; from u = 2, since by Proposition 15 the class of u = 1, whose "
+    "teaching dimension is 2, cannot have BTD 1"
 )
 def pairs_by_one_example(run: Run) -> float:
     return all(
@@ -148,11 +137,10 @@ def pairs_by_one_example(run: Run) -> float:
 
 @separations.claim(
     "Concepts of one or two instances need u examples in subsets, three by counting, two "
-    "recursively",
-    "u, 3 and 2",
-    where="Theorems 18.2 and 36",
-    expect=holds(because=EXACT),
+    "recursively"
 )
+@stated("u, 3 and 2", "Theorems 18.2 and 36")
+@holds(because=EXACT)
 def half_is_hard_for_subsets(run: Run) -> float:
     return all(
         [dimension(kind, "half", u) for kind in ("std", "btd", "rtd")] == [u, 3, 2]
@@ -161,11 +149,10 @@ def half_is_hard_for_subsets(run: Run) -> float:
 
 
 @separations.claim(
-    "A part of a class can be harder: without the empty concept, u examples instead of two",
-    "2 and u",
-    where="Theorem 21",
-    expect=holds(because=EXACT),
+    "A part of a class can be harder: without the empty concept, u examples instead of two"
 )
+@stated("2 and u", "Theorem 21")
+@holds(because=EXACT)
 def smaller_is_harder(run: Run) -> float:
     return all(
         dimension("std", "half", u, empty=True) == 2 < u == dimension("std", "half", u)
@@ -174,11 +161,10 @@ def smaller_is_harder(run: Run) -> float:
 
 
 @separations.claim(
-    "Honest examples that somebody adds mislead a learner by subsets, and no recursive learner",
-    "thresholds over three instances",
-    where="Section 5.1 and Theorem 30",
-    expect=holds(because="all supersets are looked at"),
+    "Honest examples that somebody adds mislead a learner by subsets, and no recursive learner"
 )
+@stated("thresholds over three instances", "Section 5.1 and Theorem 30")
+@holds(because="all supersets are looked at")
 def thresholds_mislead(run: Run) -> float:
     thresholds = teaching.ConceptClass.thresholds(3)
     valid = {
@@ -197,21 +183,19 @@ SIX = ((0, 0, 0, 0, 0), (1, 0, 0, 0, 0), (0, 0, 1, 1, 1),
 
 
 @separations.claim(
-    "Of five instances the last two can be exchanged wherever they stand, and can go",
-    "x4 and x5",
-    where="Table 6 and Lemma 23",
-    expect=holds(because=EXACT),
+    "Of five instances the last two can be exchanged wherever they stand, and can go"
 )
+@stated("x4 and x5", "Table 6 and Lemma 23")
+@holds(because=EXACT)
 def redundant_instances_go(run: Run) -> float:
     return teaching.redundant_instances(SIX) == (3, 4)
 
 
 @separations.claim(
-    "To keep all concepts apart is not enough: an instance goes, and the dimension doubles",
-    "1 and 2",
-    where="Table 7",
-    expect=holds(because=EXACT),
+    "To keep all concepts apart is not enough: an instance goes, and the dimension doubles"
 )
+@stated("1 and 2", "Table 7")
+@holds(because=EXACT)
 def distinct_rows_are_not_enough(run: Run) -> float:
     whole = teaching.ConceptClass([[1, 1, 1], [0, 1, 0], [0, 0, 1], [0, 0, 0]])
     found = [teaching.subset_teaching_sets(c).dims.max() for c in (whole, whole.without([0]))]
@@ -219,11 +203,10 @@ def distinct_rows_are_not_enough(run: Run) -> float:
 
 
 @separations.claim(
-    "A class of six concepts, and every part of it, is easier in subsets than recursively",
-    "1 against 2",
-    where="Theorem 35.2 and Table 9",
-    expect=holds(because="all 62 parts are looked at"),
+    "A class of six concepts, and every part of it, is easier in subsets than recursively"
 )
+@stated("1 against 2", "Theorem 35.2 and Table 9")
+@holds(because="all 62 parts are looked at")
 def subsets_beat_recursion(run: Run) -> float:
     table = [[0, 0, 0, 0], [1, 0, 0, 0], [1, 1, 0, 0], [0, 1, 1, 0], [0, 1, 0, 1], [0, 1, 1, 1]]
     parts = teaching.subclass_dimensions(table, "std", None)
@@ -232,23 +215,19 @@ def subsets_beat_recursion(run: Run) -> float:
     return bool(max(parts.whole, parts.dims.max()) < recursive)
 
 
-@separations.claim(
-    "The class of all monomials has the Subset Teaching Property",
-    "has it",
-    where="Section 8, after Theorem 38",
-    expect=holds(because="all rests that plans of the smallest order leave, m = 2"),
-)
+@separations.claim("The class of all monomials has the Subset Teaching Property")
+@stated("has it", "Section 8, after Theorem 38")
+@holds(because="all rests that plans of the smallest order leave, m = 2")
 def monomials_have_the_property(run: Run) -> float:
     run.note('the plan that ends in 11, 00, "false" teaches "false" by 00 and 11')
     return teaching.subset_teaching_property(teaching.ConceptClass.monomials(2))
 
 
 @separations.claim(
-    "A class with the Subset Teaching Property has equal subset and recursive dimensions",
-    "equal",
-    where="Theorem 38",
-    expect=holds(because="one class of five concepts; Definition 37 as it is printed"),
+    "A class with the Subset Teaching Property has equal subset and recursive dimensions"
 )
+@stated("equal", "Theorem 38")
+@holds(because="one class of five concepts; Definition 37 as it is printed")
 def property_equates(run: Run) -> float:
     square = [[0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 1, 0], [0, 0, 1]]
     if not teaching.subset_teaching_property(square):
@@ -259,13 +238,10 @@ def property_equates(run: Run) -> float:
 
 
 @PAPER.claim(
-    says="Counting never needs fewer examples than recursion, and a part is never harder for both",
-    published="RTD <= BTD",
-    where="Theorems 22 and 32, Proposition 26",
-    kind="theorem",
-    seeds=SEEDS,
-    expect=at_most(0.0, because=EXACT + "; random classes of 12 concepts over 8 instances"),
+    "Counting never needs fewer examples than recursion, and a part is never harder for both"
 )
+@stated("RTD <= BTD", "Theorems 22 and 32, Proposition 26", kind="theorem", seeds=SEEDS)
+@at_most(0.0, because=EXACT + "; random classes of 12 concepts over 8 instances")
 def recursion_beats_counting(run: Run) -> float:
     rng = np.random.RandomState(run.seed)
     worst = -np.inf
@@ -282,14 +258,9 @@ def recursion_beats_counting(run: Run) -> float:
     return float(worst)
 
 
-@PAPER.claim(
-    says="Branch and bound on bits is faster than an integer program a concept",
-    published="not said",
-    where="no place",
-    kind="own",
-    unit="times",
-    expect=at_least(5.0, because="what makes the search worth having"),
-)
+@PAPER.claim("Branch and bound on bits is faster than an integer program a concept")
+@stated("not said", "no place", unit="times", kind="own")
+@at_least(5.0, because="what makes the search worth having")
 def bits_beat_programs(run: Run) -> float:
     concepts = teaching.ConceptClass.monomials(5 if run.full else 4)
     seconds = []

@@ -8,7 +8,7 @@ import numpy as np
 
 from octavo import data, plot, search
 from octavo.catalogue import Method, Paper
-from octavo.claims import Run, at_least, holds, within
+from octavo.claims import Run, at_least, holds, stated, within
 
 PAPER = Paper(
     key="de-novo-search",
@@ -29,10 +29,8 @@ PAPER = Paper(
         "Table 5.2": "[compounds beside measured ones: the same docking]",
     },
     refutations={
-        "planar-seven": (
-            "The share of 61.88 % is exact, by a list of all graphs of seven vertices; the "
-            "printed one was estimated by the thesis' sampler."
-        ),
+        "planar-seven": "The share of 61.88 % is exact, by a list of all graphs of seven vertices; "
+        "the printed one was estimated by the thesis' sampler.",
     },
     methods=(
         Method(
@@ -83,40 +81,26 @@ def sampled_share(is_target, n: int, size: int, seed: int) -> float:
 fractions = PAPER.section(where="Table 5.1")
 
 
-@fractions.claim(
-    "Hamiltonian graphs among those of seven vertices, %",
-    36.68,
-    expect=within(0.72, because="three printed deviations of 0.24; ours is exact"),
-)
+@fractions.claim("Hamiltonian graphs among those of seven vertices, %", 36.68)
+@within(0.72, because="three printed deviations of 0.24; ours is exact")
 def hamiltonian_seven(run: Run) -> float:
     return atlas_share(data.is_hamiltonian)
 
 
-@fractions.claim(
-    "Connected planar graphs among those of seven vertices, %",
-    65.01,
-    expect=within(0.6, because="three printed deviations of 0.20; ours is exact"),
-)
+@fractions.claim("Connected planar graphs among those of seven vertices, %", 65.01)
+@within(0.6, because="three printed deviations of 0.20; ours is exact")
 def planar_seven(run: Run) -> float:
     return atlas_share(data.is_connected_planar)
 
 
-@fractions.claim(
-    "Hamiltonian graphs among those of ten vertices, %",
-    77.45,
-    seeds=SEEDS,
-    expect=within(1.5, because="sampling: ours has a standard error of 0.5 in the quick form"),
-)
+@fractions.claim("Hamiltonian graphs among those of ten vertices, %", 77.45, seeds=SEEDS)
+@within(1.5, because="sampling: ours has a standard error of 0.5 in the quick form")
 def hamiltonian_ten(run: Run) -> float:
     return sampled_share(data.is_hamiltonian, 10, 50_000 if run.full else 1_500, run.seed)
 
 
-@fractions.claim(
-    "Connected planar graphs among those of ten vertices, %",
-    8.68,
-    seeds=SEEDS,
-    expect=within(1.0, because="sampling: ours has a standard error of 0.33 in the quick form"),
-)
+@fractions.claim("Connected planar graphs among those of ten vertices, %", 8.68, seeds=SEEDS)
+@within(1.0, because="sampling: ours has a standard error of 0.33 in the quick form")
 def planar_ten(run: Run) -> float:
     return sampled_share(data.is_connected_planar, 10, 50_000 if run.full else 1_500, run.seed)
 
@@ -140,8 +124,8 @@ mixing = PAPER.section(where="Section 5.4.2", seeds=SEEDS)
 @mixing.claim(
     "An independent chain is within ε of its posterior after the steps of Proposition 5.19",
     "always",
-    expect=holds(because="powers of the transition matrix of a chain of 30 states, every start"),
 )
+@holds(because="powers of the transition matrix of a chain of 30 states, every start")
 def independent_chains_mix(run: Run) -> bool:
     _, _, p, rho, move = random_chain(run.seed)
     posterior = rho * p / (rho @ p)
@@ -154,11 +138,8 @@ def independent_chains_mix(run: Run) -> bool:
     )
 
 
-@mixing.claim(
-    "Chains are within ε of the posterior after the steps of Proposition 5.18",
-    "always",
-    expect=holds(because="the same chain, with the largest norm of its features and ‖θ‖"),
-)
+@mixing.claim("Chains are within ε of the posterior after the steps of Proposition 5.18", "always")
+@holds(because="the same chain, with the largest norm of its features and ‖θ‖")
 def coupled_chains_mix(run: Run) -> bool:
     features, theta, p, rho, move = random_chain(run.seed)
     posterior = rho * p / (rho @ p)
@@ -173,14 +154,11 @@ def coupled_chains_mix(run: Run) -> bool:
 
 
 @PAPER.claim(
-    says="Importance weights make the surrogate consistent: its error without them over with them",
-    where="Theorem 5.12",
-    published="converges with weights",
-    kind="ordering",
-    seeds=SEEDS,
-    expect=at_least(2.0, because="without them the limit is another parameter"),
+    "Importance weights make the surrogate consistent: its error without them over with them",
     stand_in="a misspecified model of one feature; labelled points drawn from one fixed posterior",
 )
+@stated("converges with weights", "Theorem 5.12", kind="ordering", seeds=SEEDS)
+@at_least(2.0, because="without them the limit is another parameter")
 def weights_mend_the_sampling(run: Run) -> float:
     from octavo.search.de_novo.surrogate import fit_family
 
@@ -277,20 +255,16 @@ beds = PAPER.section(
 ABOVE = "the figure shows lifts above 1 without printing them"
 
 
-@beds.claim(
-    "The search emphasises connected planar graphs of ten vertices: its lift",
-    "above 1, rising with the rounds",
-    expect=at_least(1.0, because=ABOVE),
-)
+@beds.claim("The search emphasises connected planar graphs of ten vertices: its lift")
+@stated("above 1, rising with the rounds")
+@at_least(1.0, because=ABOVE)
 def planar_is_emphasised(run: Run) -> float:
     return lift("planar", run.seed, run.full)
 
 
-@beds.claim(
-    "The search emphasises non-Hamiltonian graphs of ten vertices: its lift",
-    "above 1, rising with the rounds",
-    expect=at_least(1.0, because=ABOVE),
-)
+@beds.claim("The search emphasises non-Hamiltonian graphs of ten vertices: its lift")
+@stated("above 1, rising with the rounds")
+@at_least(1.0, because=ABOVE)
 def non_hamiltonian_is_emphasised(run: Run) -> float:
     return lift("non-Hamiltonian", run.seed, run.full)
 
@@ -298,8 +272,8 @@ def non_hamiltonian_is_emphasised(run: Run) -> float:
 @beds.claim(
     "The emphasis rises: planar graphs in the last half of the rounds over those in the first",
     "increasing over time",
-    expect=at_least(1.0, because="the text says no number"),
 )
+@at_least(1.0, because="the text says no number")
 def emphasis_rises(run: Run) -> float:
     labels = np.array(searched("planar", "de novo", run.seed, run.full).labels_)
     half = len(labels) // 2
@@ -309,8 +283,8 @@ def emphasis_rises(run: Run) -> float:
 @beds.claim(
     "k-NN active search finds more targets: its distinct planar graphs over those of the search",
     "more in all domains",
-    expect=at_least(1.0, because="the text says no number"),
 )
+@at_least(1.0, because="the text says no number")
 def neighbours_find_more(run: Run) -> float:
     ours, theirs = (lift("planar", run.seed, run.full, kind) for kind in ("de novo", "k-NN"))
     return theirs / max(ours, 1e-12)
@@ -331,11 +305,9 @@ def margin(bed: str, run: Run) -> float:
     return ours - max(rivals.values())
 
 
-@diverse.claim(
-    "Its planar graphs are more spread out than those of both rivals: the difference",
-    "best in all domains",
-    expect=at_least(0.0, because=BEST),
-)
+@diverse.claim("Its planar graphs are more spread out than those of both rivals: the difference")
+@stated("best in all domains")
+@at_least(0.0, because=BEST)
 def planar_is_spread(run: Run) -> float:
     return margin("planar", run)
 
@@ -343,21 +315,18 @@ def planar_is_spread(run: Run) -> float:
 @diverse.claim(
     "Its non-Hamiltonian graphs are more spread out than those of both rivals: the difference",
     "best in all domains",
-    expect=at_least(0.0, because=BEST),
 )
+@at_least(0.0, because=BEST)
 def non_hamiltonian_is_spread(run: Run) -> float:
     return margin("non-Hamiltonian", run)
 
 
 @PAPER.claim(
-    says="The docking search hits 2.8 times as often as its proposals; here the hit rate over the "
-    "proposals' of the second half of a search for planar graphs",
-    where="Section 5.6.3, Figure 5.6",
-    published=2.8,
-    kind="own",
-    seeds=SEEDS,
-    expect=at_least(2.0, because="another test bed: only that it is a multiple"),
+    "The docking search hits 2.8 times as often as its proposals; here the hit rate over the "
+    "proposals' of the second half of a search for planar graphs"
 )
+@stated(2.8, "Section 5.6.3, Figure 5.6", kind="own", seeds=SEEDS)
+@at_least(2.0, because="another test bed: only that it is a multiple")
 def a_multiple_of_the_proposals(run: Run) -> float:
     labels = np.array(searched("planar", "de novo", run.seed, run.full).labels_)
     return float(labels[len(labels) // 2 :].mean() / SHARES["planar"])

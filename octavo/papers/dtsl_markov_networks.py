@@ -11,7 +11,7 @@ import numpy as np
 
 from octavo import data, graphical, plot
 from octavo.catalogue import Method, Paper
-from octavo.claims import NotMeasurable, Run, at_least, holds, within
+from octavo.claims import NotMeasurable, Run, at_least, holds, measured, stated, within
 
 PAPER = Paper(
     key="dtsl-markov-networks",
@@ -19,10 +19,7 @@ PAPER = Paper(
     authors="D. Lowd and J. Davis",
     year=2014,
     venue="Journal of Machine Learning Research 15",
-    headlines=(
-        "figure-1-features",
-        "trees-win-three-way",
-    ),
+    headlines=("figure-1-features", "trees-win-three-way"),
     tables={
         "Figure 1": "figure-1-features tree-is-log-linear",
         "Table 2": "twenty-data-sets",
@@ -84,15 +81,9 @@ def figure_1(seed: int):
     return graphical.ProbabilityTree(kappa=1e-4).fit(X, target=3)
 
 
-@PAPER.claim(
-    says="The tree of Figure 1 has 6 features by DEFAULT, 10 by PRUNE and 5 by NONZERO",
-    where="Section 4.2",
-    published="6, 10, 5",
-    kind="theorem",
-    expect=holds(because="lists that the paper prints"),
-    seeds=SEEDS,
-    random=False,
-)
+@PAPER.claim("The tree of Figure 1 has 6 features by DEFAULT, 10 by PRUNE and 5 by NONZERO")
+@stated("6, 10, 5", "Section 4.2", kind="theorem", seeds=SEEDS, random=False)
+@holds(because="lists that the paper prints")
 def figure_1_features(run: Run) -> float:
     tree = figure_1(run.seed)
     counts = [len(graphical.tree_features(tree, m)) for m in ("default", "prune", "nonzero")]
@@ -100,15 +91,9 @@ def figure_1_features(run: Run) -> float:
     return float(counts == [6, 10, 5])
 
 
-@PAPER.claim(
-    says="DEFAULT features with log leaf probabilities as weights are the tree's distribution",
-    where="Section 4.2",
-    published="equal",
-    kind="theorem",
-    expect=holds(because="an identity, exact up to rounding (1e-10)"),
-    seeds=SEEDS,
-    random=False,
-)
+@PAPER.claim("DEFAULT features with log leaf probabilities as weights are the tree's distribution")
+@stated("equal", "Section 4.2", kind="theorem", seeds=SEEDS, random=False)
+@holds(because="an identity, exact up to rounding (1e-10)")
 def tree_is_log_linear(run: Run) -> float:
     tree = figure_1(run.seed)
     features = graphical.tree_features(tree, "default")
@@ -189,14 +174,9 @@ def dna_npll(run: Run, row: str) -> float:
     return network.score(dna(run.seed)[2])
 
 
-@PAPER.claim(
-    says="Test NCMLL of DTSL on DNA, by Gibbs sampling",
-    where="Table 3",
-    published=-0.384,
-    expect=within(0.01, because="splits, and chains that cross one-hot columns slowly"),
-    stand_in=DNA + "; 200 of the test rows",
-    seeds=SEEDS,
-)
+@PAPER.claim("Test NCMLL of DTSL on DNA, by Gibbs sampling")
+@stated(-0.384, "Table 3", seeds=SEEDS, stand_in=DNA + "; 200 of the test rows")
+@within(0.01, because="splits, and chains that cross one-hot columns slowly")
 def dna_ncmll_dtsl(run: Run) -> float:
     if not run.full:
         raise NotMeasurable("takes minutes; run it in full")
@@ -207,9 +187,8 @@ def dna_ncmll_dtsl(run: Run) -> float:
 PAPER.not_measurable(
     "twenty-data-sets",
     "nineteen of the twenty tables are not at hand; data.read_density_table reads them from files",
-    says="DT+L1 is the most accurate, ties included, on 15 of 20 data sets",
-    where="Tables 2 to 4",
-    published="15 of 20",
+    "DT+L1 is the most accurate, ties included, on 15 of 20 data sets",
+    stated("15 of 20", "Tables 2 to 4"),
 )
 
 
@@ -260,44 +239,26 @@ def _score(name: str, kind: str, seed: int, full: bool) -> float:
         return made(random_state=seed).fit(train).score(test)
 
 
-@PAPER.claim(
-    says="DTSL is ahead of L1 where interactions are of more than two variables",
-    where="Section 7.4",
-    published="ahead where features are long",
-    kind="ordering",
-    unit="nats a cell",
-    expect=at_least(0.0, because=SAMPLING),
-    stand_in=f"{SIMULATED}: {PARITY}",
-    seeds=SEEDS,
-)
+@PAPER.claim("DTSL is ahead of L1 where interactions are of more than two variables")
+@stated("ahead where features are long", "Section 7.4")
+@measured(kind="ordering", unit="nats a cell", seeds=SEEDS, stand_in=f"{SIMULATED}: {PARITY}")
+@at_least(0.0, because=SAMPLING)
 def trees_win_three_way(run: Run) -> float:
     return simulated_score("dtsl", "parity", run) - simulated_score("l1", "parity", run)
 
 
-@PAPER.claim(
-    says="L1 is ahead of DTSL where there are many pairwise interactions",
-    where="Section 7.4",
-    published="ahead where features are short",
-    kind="ordering",
-    unit="nats a cell",
-    expect=at_least(0.0, because=SAMPLING),
-    stand_in=f"{SIMULATED}: {ISING}",
-    seeds=SEEDS,
-)
+@PAPER.claim("L1 is ahead of DTSL where there are many pairwise interactions")
+@stated("ahead where features are short", "Section 7.4")
+@measured(kind="ordering", unit="nats a cell", seeds=SEEDS, stand_in=f"{SIMULATED}: {ISING}")
+@at_least(0.0, because=SAMPLING)
 def regressions_win_dense_pairs(run: Run) -> float:
     return simulated_score("l1", "ising", run) - simulated_score("dtsl", "ising", run)
 
 
-@PAPER.claim(
-    says="DT+L1 is ahead of both where there are interactions of both kinds",
-    where="Section 7.4",
-    published="at least as well as both, usually",
-    kind="ordering",
-    unit="nats a cell",
-    expect=at_least(0.0, because=SAMPLING),
-    stand_in=f"{SIMULATED}: two triples by parity, six columns by dense pairs; 2,000 rows",
-    seeds=SEEDS,
-)
+@PAPER.claim("DT+L1 is ahead of both where there are interactions of both kinds", seeds=SEEDS)
+@stated("at least as well as both, usually", "Section 7.4", unit="nats a cell", kind="ordering")
+@measured(stand_in=f"{SIMULATED}: two triples by parity, six columns by dense pairs; 2,000 rows")
+@at_least(0.0, because=SAMPLING)
 def both_win_mixed(run: Run) -> float:
     alone = max(simulated_score(name, "mixed", run) for name in ("dtsl", "l1"))
     return simulated_score("dt-plus-l1", "mixed", run) - alone
@@ -306,16 +267,9 @@ def both_win_mixed(run: Run) -> float:
 # --- Figure 4 and Table 5 ------------------------------------------------------------------------
 
 
-@PAPER.claim(
-    says="PRUNE leads to roughly twice as many features as DEFAULT",
-    where="Section 7.3 and Figure 4",
-    published=2.0,
-    kind="figure",
-    unit="times",
-    expect=within(0.5, because="'roughly' is read as a quarter either way"),
-    stand_in=f"{SIMULATED}: {ISING}",
-    seeds=SEEDS,
-)
+@PAPER.claim("PRUNE leads to roughly twice as many features as DEFAULT", kind="figure", seeds=SEEDS)
+@stated(2.0, "Section 7.3 and Figure 4", unit="times", stand_in=f"{SIMULATED}: {ISING}")
+@within(0.5, because="'roughly' is read as a quarter either way")
 def prune_doubles_features(run: Run) -> float:
     train, _ = simulated("ising", run.seed)
     settings: dict[str, Any] = {"kappa": 0.1, "weight_sd": 0.1}
@@ -326,16 +280,9 @@ def prune_doubles_features(run: Run) -> float:
     return len(prune.features_) / len(default.features_)
 
 
-@PAPER.claim(
-    says="Learning weights takes 99.1 % of DTSL's time",
-    where="Table 5",
-    published=0.991,
-    kind="speed",
-    unit="share",
-    expect=at_least(0.9, because="nine tenths, so that trees are beside the point"),
-    stand_in=f"{SIMULATED}: {ISING}; κ = 0.1, PRUNE, σ = 1",
-    seeds=SEEDS,
-)
+@PAPER.claim("Learning weights takes 99.1 % of DTSL's time", kind="speed", seeds=SEEDS)
+@stated(0.991, "Table 5", unit="share", stand_in=f"{SIMULATED}: {ISING}; κ = 0.1, PRUNE, σ = 1")
+@at_least(0.9, because="nine tenths, so that trees are beside the point")
 def weights_take_the_time(run: Run) -> float:
     train, _ = simulated("ising", run.seed)
     graphical.DependencyNetwork(kappa=0.1).fit(train)  # nothing is left to compile

@@ -8,7 +8,7 @@ import numpy as np
 
 from octavo import data, kernel, plot
 from octavo.catalogue import Method, Paper, Trial
-from octavo.claims import Run, at_least, at_most, within
+from octavo.claims import Run, at_least, at_most, stated, within
 
 PAPER = Paper(
     key="early-stopping",
@@ -22,24 +22,17 @@ PAPER = Paper(
         "Proposition 5": "ridge-upper-bound ridge-lower-bound-as-printed",
         "Figure 1": "minimum-before-20-min minimum-before-20-gaussian",
         "Figure 2": "rate-is-linear rate-is-linear-uniform",
-        "Figure 3": "rule-beats-sure-100 rule-beats-sure-200 rule-beats-sure-300 "
-        "rule-beats-holdout-100 rule-beats-holdout-200 rule-beats-holdout-300",
+        "Figure 3": "rule-beats-*",
         "Figure 4": "paths-are-parallel-variance-1 paths-are-parallel-variance-2",
         "Corollary 4": "finite-rank-rate",
     },
     refutations={
-        "*lower-bound-as-printed": (
-            "The proof squares min(1, ηλ) and the statement does not; with the square the bound "
-            "holds."
-        ),
-        "minimum-before-20-min": (
-            "The expected error is least at t = 91 with the printed step of 1/4 and at t = 23 "
-            "with a step of 1, which the figure must have used."
-        ),
-        "rule-beats-sure-*": (
-            "With the noise known to both, SURE errs less by a fifth and a third; why the figure "
-            "shows the contrary is not known."
-        ),
+        "*lower-bound-as-printed": "The proof squares min(1, ηλ) and the statement does not; with "
+        "the square the bound holds.",
+        "minimum-before-20-min": "The expected error is least at t = 91 with the printed step of "
+        "1/4 and at t = 23 with a step of 1, which the figure must have used.",
+        "rule-beats-sure-*": "With the noise known to both, SURE errs less by a fifth and a third; "
+        "why the figure shows the contrary is not known.",
     },
     methods=(
         Method(
@@ -174,16 +167,12 @@ def quiet():
 
 
 # --- Theorem 1 and Proposition 5 -----------------------------------------------------------------
-
 theory = PAPER.section(where="Theorem 1", seeds=SEEDS)
 
 
-@theory.claim(
-    "(a) Up to the stopping time the squared error is at most 4/(e η_t)",
-    "holds with high probability",
-    kind="theorem",
-    expect=at_most(0.0, because="violations in draws of the paper's example; none is expected"),
-)
+@theory.claim("(a) Up to the stopping time the squared error is at most 4/(e η_t)")
+@stated("holds with high probability", kind="theorem")
+@at_most(0.0, because="violations in draws of the paper's example; none is expected")
 def upper_bound_a(run: Run) -> float:
     violations = 0
     for n in (50, 100, 200):
@@ -195,12 +184,9 @@ def upper_bound_a(run: Run) -> float:
     return float(violations)
 
 
-@theory.claim(
-    "(b) At the stopping time it is at most 12 ε²",
-    "holds with high probability",
-    kind="theorem",
-    expect=at_most(0.0, because="violations in draws of the paper's example; none is expected"),
-)
+@theory.claim("(b) At the stopping time it is at most 12 ε²")
+@stated("holds with high probability", kind="theorem")
+@at_most(0.0, because="violations in draws of the paper's example; none is expected")
 def upper_bound_b(run: Run) -> float:
     violations = 0
     for n in (50, 100, 200):
@@ -226,29 +212,20 @@ def risk_over_bound(form: str) -> float:
     return float(risk / getattr(kernel.stopping_bounds(eigs, n, sigma, [float(t)]), form)[0])
 
 
-@PAPER.claim(
-    says="(c) Beyond the stopping time the expected error is at least (σ²/4) η R²(η^(-1/2))",
-    where="Theorem 1(c), as printed",
-    published="at least 1",
-    kind="theorem",
-    expect=at_least(
-        1.0,
-        because="a bound; K = I/n with f* = 0 has an exact risk. The proof squares "
-        "min(1, ηλ) and the statement does not",
-    ),
+@PAPER.claim("(c) Beyond the stopping time the expected error is at least (σ²/4) η R²(η^(-1/2))")
+@stated("at least 1", "Theorem 1(c), as printed", kind="theorem")
+@at_least(
+    1.0,
+    because="a bound; K = I/n with f* = 0 has an exact risk. The proof squares "
+    "min(1, ηλ) and the statement does not",
 )
 def lower_bound_as_printed(run: Run) -> float:
     return risk_over_bound("lower_printed")
 
 
-@PAPER.claim(
-    says="(c) with the square that the proof has: at least (σ²/4n) Σ min(1, ηλ)²",
-    where="Proof of Theorem 1(c), Eq. (24)",
-    published="at least 1",
-    kind="own",
-    expect=at_least(1.0, because="what Lemma 8 gives; on K = I/n and on random spectra"),
-    seeds=SEEDS,
-)
+@PAPER.claim("(c) with the square that the proof has: at least (σ²/4n) Σ min(1, ηλ)²")
+@stated("at least 1", "Proof of Theorem 1(c), Eq. (24)", kind="own", seeds=SEEDS)
+@at_least(1.0, because="what Lemma 8 gives; on K = I/n and on random spectra")
 def lower_bound_squared(run: Run) -> float:
     rng = np.random.default_rng(run.seed)
     worst = risk_over_bound("lower")
@@ -259,14 +236,9 @@ def lower_bound_squared(run: Run) -> float:
     return float(worst)
 
 
-@PAPER.claim(
-    says="(a) Up to ν̂ the squared error of kernel ridge regression is at most 2/ν",
-    where="Proposition 5",
-    published="holds with high probability",
-    kind="theorem",
-    expect=at_most(0.0, because="violations in draws of the paper's example; none is expected"),
-    seeds=SEEDS,
-)
+@PAPER.claim("(a) Up to ν̂ the squared error of kernel ridge regression is at most 2/ν")
+@stated("holds with high probability", "Proposition 5", kind="theorem", seeds=SEEDS)
+@at_most(0.0, because="violations in draws of the paper's example; none is expected")
 def ridge_upper_bound(run: Run) -> float:
     n, violations = 100, 0
     _, eigs, U, f_star = design(n)
@@ -279,12 +251,10 @@ def ridge_upper_bound(run: Run) -> float:
 
 
 @PAPER.claim(
-    says="(c) Beyond ν̂ the expected error of ridge regression is at least (σ²/4) ν R²(ν^(-1/2))",
-    where="Proposition 5(c), as printed",
-    published="at least 1",
-    kind="theorem",
-    expect=at_least(1.0, because="a bound, with an exact risk on K = I/n; the square is missing"),
+    "(c) Beyond ν̂ the expected error of ridge regression is at least (σ²/4) ν R²(ν^(-1/2))"
 )
+@stated("at least 1", "Proposition 5(c), as printed", kind="theorem")
+@at_least(1.0, because="a bound, with an exact risk on K = I/n; the square is missing")
 def ridge_lower_bound_as_printed(run: Run) -> float:
     n, sigma, nu = 1000, 3.0, 10.0
     eigs = np.full(n, 1.0 / n)
@@ -297,11 +267,7 @@ def ridge_lower_bound_as_printed(run: Run) -> float:
 # --- Figures -------------------------------------------------------------------------------------
 
 
-@PAPER.section(
-    where="Figure 1 and Section 2.3",
-    unit="iterations",
-    seeds=SEEDS,
-).rows(
+@PAPER.section(where="Figure 1 and Section 2.3", unit="iterations", seeds=SEEDS).rows(
     {
         "min": ("With min(x, x') the error is smallest before or around t = 20", 20),
         "gaussian": ("With the Gaussian kernel it is smallest before or around t = 20", 20),
@@ -339,28 +305,16 @@ def straightness(sizes, errors) -> float:
 FIGURE_SIZES = (10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 200, 300)
 
 
-@PAPER.claim(
-    says="MSE^(-3/2) of the stopped iterate is a straight line in n (rate n^(-2/3))",
-    where="Figure 2(b)",
-    published="a straight line",
-    kind="figure",
-    expect=at_least(0.99, because="R² of a line that the eye calls straight"),
-    stand_in=KNOWN_NOISE,
-    seeds=SEEDS,
-)
+@PAPER.claim("MSE^(-3/2) of the stopped iterate is a straight line in n (rate n^(-2/3))")
+@stated("a straight line", "Figure 2(b)", kind="figure", seeds=SEEDS, stand_in=KNOWN_NOISE)
+@at_least(0.99, because="R² of a line that the eye calls straight")
 def rate_is_linear(run: Run) -> float:
     return straightness(FIGURE_SIZES, [rule_error(run, n, STEP) for n in FIGURE_SIZES])
 
 
-@PAPER.claim(
-    says="Uniform random designs behave alike",
-    where="Section 3.2.1",
-    published="similar results",
-    kind="figure",
-    expect=at_least(0.95, because="the same line, with the additional randomness of the design"),
-    stand_in=KNOWN_NOISE,
-    seeds=SEEDS,
-)
+@PAPER.claim("Uniform random designs behave alike")
+@stated("similar results", "Section 3.2.1", kind="figure", seeds=SEEDS, stand_in=KNOWN_NOISE)
+@at_least(0.95, because="the same line, with the additional randomness of the design")
 def rate_is_linear_uniform(run: Run) -> float:
     sizes, errors = (20, 50, 100, 200, 300), []
     for n in sizes:
@@ -390,7 +344,7 @@ figure_3 = PAPER.section(
     {
         str(n): (f"At n = {n} with α = 1 the rule errs less than SURE", "less")
         for n in (100, 200, 300)
-    },
+    }
 )
 def rule_beats_sure(run: Run, n: str) -> float:
     """How much larger SURE's error is, as a part of the rule's."""
@@ -403,22 +357,16 @@ def rule_beats_sure(run: Run, n: str) -> float:
     {
         str(n): (f"At n = {n} with α = 1 the rule errs less than a hold-out of half", "less")
         for n in (100, 200, 300)
-    },
+    }
 )
 def rule_beats_holdout(run: Run, n: str) -> float:
     rule = rule_error(run, int(n), FIGURE_3_STEP)
     return (holdout_error(run, int(n), FIGURE_3_STEP) - rule) / rule
 
 
-@figure_3.claim(
-    "With the constant 1 for 2e the rule is within a tenth of the best fixed time",
-    "not in the paper",
-    where="beside Figure 3",
-    kind="own",
-    unit="",
-    seeds=(0,),
-    expect=at_most(1.1, because="expected errors, exact, at n = 100 and 300 with α = 1/4"),
-)
+@figure_3.claim("With the constant 1 for 2e the rule is within a tenth of the best fixed time")
+@stated("not in the paper", "beside Figure 3", unit="", kind="own", seeds=(0,))
+@at_most(1.1, because="expected errors, exact, at n = 100 and 300 with α = 1/4")
 def constant_one_is_near_the_best(run: Run) -> float:
     worst = 0.0
     for n in (100, 300):
@@ -431,14 +379,8 @@ def constant_one_is_near_the_best(run: Run) -> float:
 
 @PAPER.section(where="Figure 4", unit="", kind="figure").rows(
     {
-        "1": (
-            "The errors of ridge regression over ν and of descent are alike, σ² = 1",
-            "alike",
-        ),
-        "2": (
-            "The errors of ridge regression over ν and of descent are alike, σ² = 2",
-            "alike",
-        ),
+        "1": ("The errors of ridge regression over ν and of descent are alike, σ² = 1", "alike"),
+        "2": ("The errors of ridge regression over ν and of descent are alike, σ² = 2", "alike"),
     },
     prefix="paths-are-parallel-variance-",
     expect=within(
@@ -457,16 +399,9 @@ def paths_are_parallel(run: Run, variance: str) -> float:
     return float(ridge.min() / descent.min())
 
 
-@PAPER.claim(
-    says="For kernels of rank m the error is of order σ² m/n",
-    where="Corollary 4",
-    published="a line through zero in 1/n",
-    kind="figure",
-    expect=within(
-        0.15, of=1.0, because="minus the slope of log error in log n; the corollary's rate is 1"
-    ),
-    seeds=SEEDS,
-)
+@PAPER.claim("For kernels of rank m the error is of order σ² m/n")
+@stated("a line through zero in 1/n", "Corollary 4", kind="figure", seeds=SEEDS)
+@within(0.15, of=1.0, because="minus the slope of log error in log n; the corollary's rate is 1")
 def finite_rank_rate(run: Run) -> float:
     """Quadratic f* in the unit ball of (1 + xx')², uniform design, the rule with σ = 1."""
     sizes, errors = (200, 800, 3200), []
@@ -488,13 +423,9 @@ def finite_rank_rate(run: Run) -> float:
     return float(-np.polyfit(np.log(sizes), np.log(errors), 1)[0])
 
 
-@PAPER.claim(
-    says="Kernel ridge regression with alpha = n/ν is the estimator of Eq. (17)",
-    where="Section 3.4",
-    published="equal",
-    expect=at_most(1e-6, because="conditioning of the linear system that it is compared with"),
-    seeds=SEEDS,
-)
+@PAPER.claim("Kernel ridge regression with alpha = n/ν is the estimator of Eq. (17)")
+@stated("equal", "Section 3.4", seeds=SEEDS)
+@at_most(1e-6, because="conditioning of the linear system that it is compared with")
 def ridge_is_scikit_learns(run: Run) -> float:
     from sklearn.kernel_ridge import KernelRidge
 
@@ -506,13 +437,9 @@ def ridge_is_scikit_learns(run: Run) -> float:
     return float(np.abs(ours.predict(X) - theirs.predict(X)).max())
 
 
-@PAPER.claim(
-    says="The recursion and its closed form agree",
-    where="Section 4.1, Eq. (19)",
-    published="equal",
-    expect=at_most(1e-10, because="rounding over 50 steps"),
-    seeds=SEEDS,
-)
+@PAPER.claim("The recursion and its closed form agree")
+@stated("equal", "Section 4.1, Eq. (19)", seeds=SEEDS)
+@at_most(1e-10, because="rounding over 50 steps")
 def recursion_is_closed_form(run: Run) -> float:
     X, y, _ = data.make_kinked_curve(100, random_state=run.seed)
     model = kernel.KernelGDRegressor(
@@ -522,9 +449,6 @@ def recursion_is_closed_form(run: Run) -> float:
     for _ in range(50):
         fitted = fitted - STEP * K @ (fitted - y)
     return float(np.abs(model.predict(X) - fitted).max())
-
-
-# --- pictures ------------------------------------------------------------------------------------
 
 
 def one_draw(n: int = 100):

@@ -31,9 +31,8 @@ PAPER = Paper(
         "Table 6": "[words of the topics of a corpus that cannot be had]",
     },
     refutations={
-        "er-xray-dist-80": (
-            "Ours finds more anchors than the published figure, 88 % for 80 %; why is not known."
-        )
+        "er-xray-dist-80": "Ours finds more anchors than the published figure, 88 % for 80 %; why "
+        "is not known.",
     },
     methods=(
         separable(

@@ -21,7 +21,7 @@ import numpy as np
 
 from octavo import data, graphical, plot
 from octavo.catalogue import Method, Paper
-from octavo.claims import Run, at_least
+from octavo.claims import Run, at_least, stated
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -38,8 +38,7 @@ PAPER = Paper(
         "Figure 2": "fast-is-worse-than-medium fast-is-worse-than-slow",
         "Figure 3": "contours-of-two-edges",
         "Figure 4": "gaussian-margins sparse-models bent-margins sparser-graph",
-        "Figure 5": "heldout-tree-overfits-gaussian heldout-tree-overfits-uniform "
-        "restricted-is-best-gaussian restricted-is-best-uniform heldout-tree-needs-rows",
+        "Figure 5": "heldout-tree-* restricted-is-best-*",
         "Figure 6": "restricted-is-sparser",
         "Figure 7": "arabidopsis",
         "Figure 8": "hapmap",
@@ -103,8 +102,7 @@ figure_4 = PAPER.section(
 
 
 @figure_4.claim(
-    says="Gaussian data: best held-out log-likelihood of the refitted lasso less the forest's",
-    published="> 0",
+    "Gaussian data: best held-out log-likelihood of the refitted lasso less the forest's", "> 0"
 )
 def gaussian_margins(run: Run) -> float:
     forest, lasso = halves(run.seed, "gaussian", run.full)
@@ -114,9 +112,9 @@ def gaussian_margins(run: Run) -> float:
 
 
 @figure_4.claim(
-    says="Gaussian data, about a quarter as many edges as variables: held-out log-likelihood of "
+    "Gaussian data, about a quarter as many edges as variables: held-out log-likelihood of "
     "the forest less that of the graphical lasso with as many edges",
-    published="> 0",
+    "> 0",
 )
 def sparse_models(run: Run) -> float:
     from sklearn.covariance import graphical_lasso
@@ -138,8 +136,8 @@ def sparse_models(run: Run) -> float:
 
 
 @figure_4.claim(
-    says="Non-Gaussian data: best held-out log-likelihood of the forest less the refitted lasso's",
-    published="much better",
+    "Non-Gaussian data: best held-out log-likelihood of the forest less the refitted lasso's",
+    "much better",
 )
 def bent_margins(run: Run) -> float:
     forest, lasso = halves(run.seed, "uniform", run.full)
@@ -148,10 +146,8 @@ def bent_margins(run: Run) -> float:
     return float(curve - refit)
 
 
-@figure_4.claim(
-    says="Gaussian data: edges of the refitted lasso at its best less those of the forest",
-    published="the forest is sparser",
-)
+@figure_4.claim("Gaussian data: edges of the refitted lasso at its best less those of the forest")
+@stated("the forest is sparser")
 def sparser_graph(run: Run) -> float:
     forest, lasso = halves(run.seed, "gaussian", run.full)
     run.note(f"{lasso.n_edges_} and {forest.n_edges_}")
@@ -171,10 +167,7 @@ def chosen(seed: int, margins: str, n_second: int, full: bool) -> dict[str, tupl
     found = {}
     for method in ("train-prune", "heldout", "t-restricted"):
         model = graphical.ForestDensityEstimator(
-            method,
-            holdout=np.arange(n, n + n_second),
-            grid=128 if full else 64,
-            marginals="paper",
+            method, holdout=np.arange(n, n + n_second), grid=128 if full else 64, marginals="paper"
         ).fit(X[used])
         found[method] = (model.score(rest), model.n_edges_)
     return found
@@ -225,9 +218,9 @@ def restricted_is_best(run: Run, row: str) -> float:
 
 
 @figure_5.claim(
-    says="Uniform margins: log-likelihood by the held-out tree from 1,200 held-out rows less that "
+    "Uniform margins: log-likelihood by the held-out tree from 1,200 held-out rows less that "
     "from 200",
-    published="> 0",
+    "> 0",
 )
 def heldout_tree_needs_rows(run: Run) -> float:
     many = chosen(run.seed, "uniform", 1200, run.full)["heldout"][0]
@@ -235,15 +228,11 @@ def heldout_tree_needs_rows(run: Run) -> float:
 
 
 @PAPER.claim(
-    says="Non-Gaussian data, 400 held-out rows: edges of the held-out tree less those of the "
-    "restricted forest",
-    where="Figure 6, section 6.1",
-    published="> 0",
-    kind="ordering",
-    stand_in=GENERATOR,
-    expect=at_least(0.0, because=SIDE),
-    seeds=SEEDS,
+    "Non-Gaussian data, 400 held-out rows: edges of the held-out tree less those of the "
+    "restricted forest"
 )
+@stated("> 0", "Figure 6, section 6.1", kind="ordering", seeds=SEEDS, stand_in=GENERATOR)
+@at_least(0.0, because=SIDE)
 def restricted_is_sparser(run: Run) -> float:
     found = chosen(run.seed, "uniform", 400, run.full)
     run.note("; ".join(f"{name} {edges}" for name, (_, edges) in found.items()))
@@ -259,16 +248,12 @@ def weight_of(graph: Any) -> float:
 
 
 @PAPER.claim(
-    says="11 variables, trees of at most 7 edges, mutual informations as weights: weight of the "
+    "11 variables, trees of at most 7 edges, mutual informations as weights: weight of the "
     "approximate forest over that of the best",
-    where="Figure 1, section 5",
-    published="close to optimal",
-    kind="figure",
-    stand_in=GENERATOR,
-    expect=at_least(0.9, because="nine tenths of the best weight are close to it"),
-    seeds=SEEDS,
     full_seeds=FULL_SEEDS,
 )
+@stated("close to optimal", "Figure 1, section 5", kind="figure", seeds=SEEDS, stand_in=GENERATOR)
+@at_least(0.9, because="nine tenths of the best weight are close to it")
 def close_to_the_best_forest(run: Run) -> float:
     X = data.make_connected_subgraphs(11, 400, random_state=run.seed).X
     M = graphical.mutual_information_matrix(X, grid=128 if run.full else 64)
@@ -277,15 +262,11 @@ def close_to_the_best_forest(run: Run) -> float:
 
 
 @PAPER.claim(
-    says="Random graphs of 7 vertices, t from 2 to 4: least weight of the approximate forest over "
-    "that of the best",
-    where="Theorem 16",
-    published=0.25,
-    kind="theorem",
-    expect=at_least(0.25, because="the guarantee, beside integer programs"),
-    seeds=SEEDS,
-    full_seeds=FULL_SEEDS,
+    "Random graphs of 7 vertices, t from 2 to 4: least weight of the approximate forest over "
+    "that of the best"
 )
+@stated(0.25, "Theorem 16", kind="theorem", seeds=SEEDS, full_seeds=FULL_SEEDS)
+@at_least(0.25, because="the guarantee, beside integer programs")
 def a_quarter_of_the_best(run: Run) -> float:
     random = np.random.RandomState(run.seed)
     worst = 1.0
@@ -335,31 +316,26 @@ def fast_is_worse(run: Run, row: str) -> float:
 PAPER.not_measurable(
     "contours-of-two-edges",
     "the figure shows contours of two edges of a sample that is not given, without a number",
-    says="Kernel densities of pairs fit the bivariate components reasonably",
-    where="Figure 3, section 6.1",
-    published="reasonable fits",
+    "Kernel densities of pairs fit the bivariate components reasonably",
+    stated("reasonable fits", "Figure 3, section 6.1"),
 )
 PAPER.not_measurable(
     "arabidopsis",
     "the isoprenoid genes of Wille et al. (2004) are not among the data at hand",
-    says="Arabidopsis, 118 chips and 40 genes: the forest's curve peaks at 35 edges, above both "
-    "lassos",
-    where="Figure 7, section 6.2.1",
-    published=35,
+    "Arabidopsis, 118 chips and 40 genes: the forest's curve peaks at 35 edges, above both lassos",
+    stated(35, "Figure 7, section 6.2.1"),
 )
 PAPER.not_measurable(
     "hapmap",
     "the expression levels of Nayak et al. (2009) are not among the data at hand; the size is "
     "timed on a card by benchmarks/graphical/forests_card.py",
-    says="HapMap, 295 subjects and 4,238 genes: one component of more than 3,000 genes, all pairs "
+    "HapMap, 295 subjects and 4,238 genes: one component of more than 3,000 genes, all pairs "
     "on an array of GPUs in a day",
-    where="Figure 8, section 6.2.2",
-    published="> 3000 genes",
+    stated("> 3000 genes", "Figure 8, section 6.2.2"),
 )
 
 
 # --- tables of today ------------------------------------------------------------------------------
-
 TABLES = ("breast cancer", "wine", "diabetes")
 
 
@@ -438,9 +414,6 @@ def _vine_score(train: Any, test: Any) -> float | None:
     vine = pv.Vinecop.from_data(ranks(train), controls=controls)
     single = sum(kde.logpdf(c).mean() for kde, c in zip(margins, test.T))
     return float(single + np.log(vine.pdf(ranks(test))).mean())
-
-
-# --- pictures -------------------------------------------------------------------------------------
 
 
 @PAPER.figure(

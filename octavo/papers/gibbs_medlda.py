@@ -16,7 +16,7 @@ import numpy as np
 
 from octavo import bayes, data, plot
 from octavo.catalogue import Method, Paper
-from octavo.claims import NotMeasurable, Run, at_least, at_most
+from octavo.claims import NotMeasurable, Run, at_least, at_most, measured, stated
 
 PAPER = Paper(
     key="gibbs-medlda",
@@ -142,15 +142,9 @@ for _word, _n in (("five", 5), ("ten", 10), ("twenty", 20)):
     register(_word, _n)
 
 
-@PAPER.claim(
-    says="With five topics it is more accurate than the EM-type iteration (gMedLDA)",
-    published="higher",
-    where="Figure 1 (a)",
-    kind="ordering",
-    seeds=MANY_SEEDS,
-    stand_in=STAND_IN,
-    expect=at_least(0.0, because=SAMPLING),
-)
+@PAPER.claim("With five topics it is more accurate than the EM-type iteration (gMedLDA)")
+@stated("higher", "Figure 1 (a)", kind="ordering", seeds=MANY_SEEDS, stand_in=STAND_IN)
+@at_least(0.0, because=SAMPLING)
 def five_topics_beat_em(run: Run) -> float:
     ours = accuracy(run.seed, run.full, 5, **BINARY)
     theirs = accuracy(run.seed, run.full, 5, method="em", **BINARY)
@@ -168,15 +162,10 @@ def seconds(call: Any) -> float:
     return min(times)
 
 
-@PAPER.claim(
-    says="It trains faster than the EM-type iteration, which solves support vector machines",
-    published=10.0,
-    where="Figure 1 (b)",
-    kind="speed",
-    seeds=SEEDS,
-    stand_in="a simulated corpus, and our own solver of the machines",
-    expect=at_least(1.0, because=SAMPLING),
-)
+@PAPER.claim("It trains faster than the EM-type iteration, which solves support vector machines")
+@stated(10.0, "Figure 1 (b)", stand_in="a simulated corpus, and our own solver of the machines")
+@measured(kind="speed", seeds=SEEDS)
+@at_least(1.0, because=SAMPLING)
 def faster_than_em(run: Run) -> float:
     X, y, _, _ = corpus(run.seed, run.full)
     em, gibbs = (
@@ -190,14 +179,10 @@ N_CLASSES = 6
 
 
 @PAPER.claim(
-    says="Classes that share topics are told apart about as well as by classifiers of their own",
-    published="comparable",
-    where="Figure 4 (a)",
-    kind="ordering",
-    seeds=SEEDS,
-    stand_in=STAND_IN,
-    expect=at_least(-0.05, because="comparable: within five points of accuracy"),
+    "Classes that share topics are told apart about as well as by classifiers of their own"
 )
+@stated("comparable", "Figure 4 (a)", kind="ordering", seeds=SEEDS, stand_in=STAND_IN)
+@at_least(-0.05, because="comparable: within five points of accuracy")
 def multitask_keeps_accuracy(run: Run) -> float:
     shared = accuracy(run.seed, run.full, 20, N_CLASSES, **SHARED)
     apart = accuracy(run.seed, run.full, 20, N_CLASSES, **APART)
@@ -310,29 +295,17 @@ def pair_of_models(run: Run):
     return X, y, test, models
 
 
-@PAPER.claim(
-    says="Shared topics train faster than one classifier after another",
-    published=3.0,
-    where="Figure 4 (b)",
-    kind="speed",
-    seeds=SEEDS,
-    stand_in="a simulated corpus of 6 classes in place of 20",
-    expect=at_least(1.0, because=SAMPLING),
-)
+@PAPER.claim("Shared topics train faster than one classifier after another", kind="speed")
+@stated(3.0, "Figure 4 (b)", seeds=SEEDS, stand_in="a simulated corpus of 6 classes in place of 20")
+@at_least(1.0, because=SAMPLING)
 def multitask_trains_faster(run: Run) -> float:
     X, y, _, (apart, shared) = pair_of_models(run)
     return seconds(lambda: apart.fit(X, y)) / seconds(lambda: shared.fit(X, y))
 
 
-@PAPER.claim(
-    says="Shared topics test faster, by about the number of classes",
-    published=20.0,
-    where="Figure 4 (c)",
-    kind="speed",
-    seeds=SEEDS,
-    stand_in="a simulated corpus of 6 classes in place of 20",
-    expect=at_least(3.0, because="half the number of classes: scoring has costs of its own"),
-)
+@PAPER.claim("Shared topics test faster, by about the number of classes", kind="speed", seeds=SEEDS)
+@stated(20.0, "Figure 4 (c)", stand_in="a simulated corpus of 6 classes in place of 20")
+@at_least(3.0, because="half the number of classes: scoring has costs of its own")
 def multitask_tests_faster(run: Run) -> float:
     X, y, test, models = pair_of_models(run)
     apart, shared = (model.set_params(n_iter=2).fit(X, y) for model in models)
@@ -369,21 +342,16 @@ labels = PAPER.section(
 )
 
 
-@labels.claim(
-    "Several labels: a higher F1 than plain topics and a support vector machine",
-    "higher",
-    expect=at_least(0.0, because=SAMPLING),
-)
+@labels.claim("Several labels: a higher F1 than plain topics and a support vector machine")
+@stated("higher")
+@at_least(0.0, because=SAMPLING)
 def labels_beat_lda_svm(run: Run) -> float:
     scores = label_scores(run)
     return scores["ours"] - scores["lda"]
 
 
-@labels.claim(
-    "Several labels: a higher F1 than a support vector machine on words",
-    "higher",
-    expect=at_least(0.0, because=SAMPLING),
-)
+@labels.claim("Several labels: a higher F1 than a support vector machine on words", "higher")
+@at_least(0.0, because=SAMPLING)
 def labels_beat_svm_on_words(run: Run) -> float:
     scores = label_scores(run)
     return scores["ours"] - scores["words"]
@@ -392,23 +360,19 @@ def labels_beat_svm_on_words(run: Run) -> float:
 stability = PAPER.section(kind="ordering", seeds=SEEDS, stand_in=STAND_IN, where="Section 6.5")
 
 
-@stability.claim(
-    "Accuracy has settled by ten sweeps: forty add at most two points",
-    "5 to 10 sweeps",
-    where="Figure 6",
-    expect=at_most(0.02, because="stable on the scale of the figure"),
-)
+@stability.claim("Accuracy has settled by ten sweeps: forty add at most two points")
+@stated("5 to 10 sweeps", "Figure 6")
+@at_most(0.02, because="stable on the scale of the figure")
 def settles_by_ten_sweeps(run: Run) -> float:
     later = accuracy(run.seed, run.full, 10, **BINARY | {"n_iter": 40})
     return later - accuracy(run.seed, run.full, 10, **BINARY)
 
 
 @stability.claim(
-    "With shared topics accuracy has settled by thirty sweeps: sixty add at most two points",
-    "30 sweeps",
-    where="Figure 8",
-    expect=at_most(0.02, because="stable on the scale of the figure"),
+    "With shared topics accuracy has settled by thirty sweeps: sixty add at most two points"
 )
+@stated("30 sweeps", "Figure 8")
+@at_most(0.02, because="stable on the scale of the figure")
 def multitask_settles_by_thirty_sweeps(run: Run) -> float:
     later = accuracy(run.seed, run.full, 20, N_CLASSES, **SHARED | {"n_iter": 60})
     return later - accuracy(run.seed, run.full, 20, N_CLASSES, **SHARED)
@@ -421,32 +385,21 @@ def spread(run: Run, name: str, values: tuple[float, ...], **fixed: Any) -> floa
     return max(found) - min(found)
 
 
-@stability.claim(
-    "Accuracy hardly changes for α from 0.1 to 10",
-    "quite stable",
-    where="Figure 9",
-    expect=at_most(0.1, because="of the order of the figure's own changes"),
-)
+@stability.claim("Accuracy hardly changes for α from 0.1 to 10", "quite stable", "Figure 9")
+@at_most(0.1, because="of the order of the figure's own changes")
 def insensitive_to_alpha(run: Run) -> float:
     return spread(run, "alpha", (0.1, 1.0, 10.0))
 
 
-@stability.claim(
-    "Accuracy hardly changes for ℓ from 25 to 625",
-    "quite stable",
-    where="Figure 10",
-    expect=at_most(0.1, because="of the order of the figure's own changes"),
-)
+@stability.claim("Accuracy hardly changes for ℓ from 25 to 625", "quite stable", "Figure 10")
+@at_most(0.1, because="of the order of the figure's own changes")
 def insensitive_to_margin(run: Run) -> float:
     return spread(run, "margin", (25.0, 164.0, 625.0))
 
 
-@stability.claim(
-    "Accuracy hardly changes for 1 to 19 draws of a new document's topics",
-    "quite stable",
-    where="Figure 11",
-    expect=at_most(0.05, because="of the order of the figure's own changes"),
-)
+@stability.claim("Accuracy hardly changes for 1 to 19 draws of a new document's topics")
+@stated("quite stable", "Figure 11")
+@at_most(0.05, because="of the order of the figure's own changes")
 def insensitive_to_draws(run: Run) -> float:
     return spread(run, "n_infer_iter", (11, 19, 29), n_infer_burn=10)
 
@@ -454,16 +407,14 @@ def insensitive_to_draws(run: Run) -> float:
 PAPER.not_measurable(
     "hotel-reviews",
     "the hotel reviews are not at hand",
-    says="The predictive R² of reviews' ratings is that of vMedLDA and above sLDA's",
-    published="comparable, higher",
-    where="Figure 2",
+    "The predictive R² of reviews' ratings is that of vMedLDA and above sLDA's",
+    stated("comparable, higher", "Figure 2"),
 )
 PAPER.not_measurable(
     "one-vs-all-newsgroups",
     "the 20 newsgroups are not at hand",
-    says="On 20 newsgroups, classifiers one against all beat MedLDA and gMedLDA",
-    published="clearly improves",
-    where="Figures 3 and 7",
+    "On 20 newsgroups, classifiers one against all beat MedLDA and gMedLDA",
+    stated("clearly improves", "Figures 3 and 7"),
 )
 
 
@@ -494,14 +445,9 @@ def enumerated(c: float) -> tuple[Any, Any]:
     return states, law / law.sum()
 
 
-@PAPER.claim(
-    says="The collapsed chain draws from the posterior of topics, for c = 1 and c = 2",
-    published="the posterior",
-    where="Section 4.3, Algorithm 1",
-    kind="theorem",
-    seeds=SEEDS,
-    expect=at_most(5.0, because="standard errors, the largest of 30: one run in 50,000 is above"),
-)
+@PAPER.claim("The collapsed chain draws from the posterior of topics, for c = 1 and c = 2")
+@stated("the posterior", "Section 4.3, Algorithm 1", kind="theorem", seeds=SEEDS)
+@at_most(5.0, because="standard errors, the largest of 30: one run in 50,000 is above")
 def chain_equals_enumeration(run: Run) -> float:
     from octavo.engine.mcmc.diagnostics import monte_carlo_error
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from octavo import cluster, plot
 from octavo.catalogue import Method, Paper
-from octavo.claims import Run, at_least, holds, within
+from octavo.claims import Run, at_least, holds, stated, within
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -22,30 +22,23 @@ PAPER = Paper(
     venue="Journal of Machine Learning Research 15",
     headlines=("modularity-row", "adaptive-row", "ring-has-no-limit"),
     tables={
-        "Table 1": "components-row modularity-row reichardt-bornholdt-row fixed-row adaptive-row "
-        "adaptive-zero-row potts-row normalized-cut-row rich-at-gamma-one "
-        "components-local-by-the-letter continuous-without-links",
+        "Table 1": "components-* modularity-row reichardt-bornholdt-row fixed-row adaptive-* "
+        "potts-row normalized-cut-row rich-at-gamma-one continuous-without-links",
         "Theorems 2 to 4": "theorem-2 theorem-3 theorem-4",
         "Figure 1": "halves-are-enough",
         "Figure 2": "split-beyond-the-scale rows-are-magnified slope-of-gamma",
         "Section 6.2": "ring-has-a-limit ring-has-no-limit cliques-and-random",
     },
     refutations={
-        "rich-at-gamma-one": (
-            "At M = 0 and γ = 1 the quality is the normalised cut, for which one cluster is "
-            "always best."
-        ),
-        "components-local-by-the-letter": (
-            "Two clusterings of a graph without links tie where a third part of it is wrong, and "
-            "do not tie in the smaller graph; strict orders are never reversed."
-        ),
-        "continuous-without-links": (
-            "A link of weight 1e-12 to a node without links changes the quality by a fixed amount."
-        ),
-        "split-beyond-the-scale": (
-            "Splitting gains where (w + b)² > w M, which is a part of the printed region 2w + 2b "
-            "> M only."
-        ),
+        "rich-at-gamma-one": "At M = 0 and γ = 1 the quality is the normalised cut, for which one "
+        "cluster is always best.",
+        "components-local-by-the-letter": "Two clusterings of a graph without links tie where a "
+        "third part of it is wrong, and do not tie in the smaller graph; strict orders are never "
+        "reversed.",
+        "continuous-without-links": "A link of weight 1e-12 to a node without links changes the "
+        "quality by a fixed amount.",
+        "split-beyond-the-scale": "Splitting gains where (w + b)² > w M, which is a part of the "
+        "printed region 2w + 2b > M only.",
     },
     methods=(
         Method(
@@ -136,13 +129,9 @@ def table_1(run: Run, row: str) -> float:
     return float(found == ROWS[row]["ticks"])
 
 
-@PAPER.claim(
-    says="Adaptive scale modularity is rich for all M >= 0 and γ >= 1, γ = 1 included",
-    where="Theorem 5, Table 1",
-    published="rich",
-    kind="theorem",
-    expect=holds(because="a clustering that no graph has as its only best refutes it"),
-)
+@PAPER.claim("Adaptive scale modularity is rich for all M >= 0 and γ >= 1, γ = 1 included")
+@stated("rich", "Theorem 5, Table 1", kind="theorem")
+@holds(because="a clustering that no graph has as its only best refutes it")
 def rich_at_gamma_one(run: Run) -> float:
     found = {
         M: cluster.check_axioms(cluster.AdaptiveScaleModularity(M, 1.0), "richness")["richness"]
@@ -157,13 +146,9 @@ def rich_at_gamma_one(run: Run) -> float:
     return float(all(c is None for c in found.values()))
 
 
-@PAPER.claim(
-    says="The indicator of connected components is local by the letter of Definition 7",
-    where="Section 4.2, Table 1",
-    published="clearly local",
-    kind="theorem",
-    expect=holds(because="one pair of graphs decides; ties count, as >= has them"),
-)
+@PAPER.claim("The indicator of connected components is local by the letter of Definition 7")
+@stated("clearly local", "Section 4.2, Table 1", kind="theorem")
+@holds(because="one pair of graphs decides; ties count, as >= has them")
 def components_local_by_the_letter(run: Run) -> float:
     quality, four, two = cluster.ConnectedComponents(), np.zeros((4, 4)), np.zeros((2, 2))
     premise = quality.score(four, [0, 0, 1, 1]) >= quality.score(four, [0, 1, 2, 2])
@@ -176,12 +161,10 @@ def components_local_by_the_letter(run: Run) -> float:
 
 
 @PAPER.claim(
-    says="Normalised cut and adaptive scale modularity with M = 0 are continuous at every graph",
-    where="Table 1",
-    published="continuous",
-    kind="theorem",
-    expect=holds(because="a jump at one graph refutes it; 1e-12 of weight against 0.2 of quality"),
+    "Normalised cut and adaptive scale modularity with M = 0 are continuous at every graph"
 )
+@stated("continuous", "Table 1", kind="theorem")
+@holds(because="a jump at one graph refutes it; 1e-12 of weight against 0.2 of quality")
 def continuous_without_links(run: Run) -> float:
     jumps = []
     alone = np.diag([0.0, 1.0])
@@ -212,15 +195,9 @@ def gap_to(values: list[float], printed: list[Fraction]) -> float:
     return max(abs(value - float(fraction)) for value, fraction in zip(values, printed))
 
 
-@PAPER.claim(
-    says="Modularity of the graphs of Theorem 2: 1/6 > 0, but 23/50 < 24/50",
-    where="Theorem 2",
-    published=0.0,
-    unit="largest difference",
-    kind="theorem",
-    expect=within(1e-12, because="rounding"),
-    stand_in=DRAWN,
-)
+@PAPER.claim("Modularity of the graphs of Theorem 2: 1/6 > 0, but 23/50 < 24/50")
+@stated(0.0, "Theorem 2", unit="largest difference", kind="theorem", stand_in=DRAWN)
+@within(1e-12, because="rounding")
 def theorem_2(run: Run) -> float:
     score, links = cluster.Modularity().score, [(0, 0, 2.0), (1, 1, 2.0), (0, 1, 1.0)]
     first, second = graph_of(links, 2), graph_of([*links, (2, 2, 4.0)], 3)
@@ -229,15 +206,9 @@ def theorem_2(run: Run) -> float:
     return gap_to(values, [Fraction(1, 6), Fraction(0), Fraction(23, 50), Fraction(24, 50)])
 
 
-@PAPER.claim(
-    says="Modularity falls from 1/8 to 0 under a consistent improvement",
-    where="Theorem 3",
-    published=0.0,
-    unit="largest difference",
-    kind="theorem",
-    expect=within(1e-12, because="rounding"),
-    stand_in=DRAWN,
-)
+@PAPER.claim("Modularity falls from 1/8 to 0 under a consistent improvement")
+@stated(0.0, "Theorem 3", unit="largest difference", kind="theorem", stand_in=DRAWN)
+@within(1e-12, because="rounding")
 def theorem_3(run: Run) -> float:
     score = cluster.Modularity().score
     before, after = graph_of([(0, 1, 1.0), (2, 2, 2.0)], 3), graph_of([(2, 2, 2.0)], 3)
@@ -245,15 +216,9 @@ def theorem_3(run: Run) -> float:
     return gap_to(values, [Fraction(1, 8), Fraction(0)])
 
 
-@PAPER.claim(
-    says="Modularity in Theorem 4: 20/121 > 16/121, but 24/169 < 28/169 (printed 28/121)",
-    where="Theorem 4",
-    published=0.0,
-    unit="largest difference",
-    kind="theorem",
-    expect=within(1e-12, because="rounding"),
-    stand_in=DRAWN,
-)
+@PAPER.claim("Modularity in Theorem 4: 20/121 > 16/121, but 24/169 < 28/169 (printed 28/121)")
+@stated(0.0, "Theorem 4", unit="largest difference", kind="theorem", stand_in=DRAWN)
+@within(1e-12, because="rounding")
 def theorem_4(run: Run) -> float:
     score, values = cluster.Modularity().score, []
     for ab in (1.0, 2.0):
@@ -267,14 +232,9 @@ def theorem_4(run: Run) -> float:
 # --- Section 6.2 ----------------------------------------------------------------------------------
 
 
-@PAPER.claim(
-    says="Two linked cliques have three outcomes: one cluster, the cliques, or their parts",
-    where="Figure 1",
-    published="three",
-    expect=holds(because="the outcome must be best among all clusterings of the four halves"),
-    seeds=SEEDS,
-    kind="theorem",
-)
+@PAPER.claim("Two linked cliques have three outcomes: one cluster, the cliques, or their parts")
+@stated("three", "Figure 1", kind="theorem", seeds=SEEDS)
+@holds(because="the outcome must be best among all clusterings of the four halves")
 def halves_are_enough(run: Run) -> float:
     rng = np.random.default_rng(run.seed)
     hits = 0
@@ -294,14 +254,9 @@ def halves_are_enough(run: Run) -> float:
     return float(hits == tries)
 
 
-@PAPER.claim(
-    says="With γ = 0 and M = 100 cliques are split wherever 2w + 2b > M",
-    where="Section 6.2, Figure 2, third row",
-    published=1.0,
-    unit="of the grid where 2w + 2b > M",
-    kind="theorem",
-    expect=at_least(1.0, because="'precisely the region in which monotonicity no longer holds'"),
-)
+@PAPER.claim("With γ = 0 and M = 100 cliques are split wherever 2w + 2b > M", kind="theorem")
+@stated(1.0, "Section 6.2, Figure 2, third row", unit="of the grid where 2w + 2b > M")
+@at_least(1.0, because="'precisely the region in which monotonicity no longer holds'")
 def split_beyond_the_scale(run: Run) -> float:
     w, b = np.meshgrid(np.arange(1.0, 101.0), np.arange(1.0, 101.0))
     outcome = cluster.two_clique_outcome(w, b, cluster.FixedScaleModularity(100.0))
@@ -313,14 +268,9 @@ def split_beyond_the_scale(run: Run) -> float:
     return float(np.mean(outcome[beyond] == 3))
 
 
-@PAPER.claim(
-    says="Each row of Figure 2 is the previous one magnified by a factor of 10",
-    where="Section 6.2, Figure 2",
-    published=1.0,
-    unit="of the grid",
-    kind="own",
-    expect=at_least(1.0, because="an identity; octavo's terms see nothing but ratios to M"),
-)
+@PAPER.claim("Each row of Figure 2 is the previous one magnified by a factor of 10")
+@stated(1.0, "Section 6.2, Figure 2", unit="of the grid", kind="own")
+@at_least(1.0, because="an identity; octavo's terms see nothing but ratios to M")
 def rows_are_magnified(run: Run) -> float:
     same = []
     for gamma in (1.0, 2.0, 4.0):
@@ -333,14 +283,9 @@ def rows_are_magnified(run: Run) -> float:
     return float(min(same))
 
 
-@PAPER.claim(
-    says="γ controls the slope of the boundary between outcomes 1 and 2",
-    where="Section 6.2",
-    published=0.0,
-    unit="largest difference of the share within from (1 + 1/γ) / 2",
-    kind="theorem",
-    expect=within(1e-6, because="the share is bisected to a millionth; the formula is M = 0's"),
-)
+@PAPER.claim("γ controls the slope of the boundary between outcomes 1 and 2", kind="theorem")
+@stated(0.0, "Section 6.2", unit="largest difference of the share within from (1 + 1/γ) / 2")
+@within(1e-6, because="the share is bisected to a millionth; the formula is M = 0's")
 def slope_of_gamma(run: Run) -> float:
     gaps = []
     for gamma in (1.5, 2.0, 4.0, 10.0):
@@ -353,15 +298,11 @@ def slope_of_gamma(run: Run) -> float:
     return max(gaps)
 
 
-@PAPER.claim(
-    says="As a ring of cliques grows, the best modularity has several cliques in a cluster",
-    where="Section 6.2",
-    published="merges",
-    kind="theorem",
-    expect=holds(
-        because="n cliques of volume v: joining two gains 2 (1 - v/n) / (nv). Cliques of five have "
-        "v = 5 * 4 + 2: pairs lose at 21, tie at 22 and win from 23 on"
-    ),
+@PAPER.claim("As a ring of cliques grows, the best modularity has several cliques in a cluster")
+@stated("merges", "Section 6.2", kind="theorem")
+@holds(
+    because="n cliques of volume v: joining two gains 2 (1 - v/n) / (nv). Cliques of five have "
+    "v = 5 * 4 + 2: pairs lose at 21, tie at 22 and win from 23 on"
 )
 def ring_has_a_limit(run: Run) -> float:
     gains = {}
@@ -373,14 +314,9 @@ def ring_has_a_limit(run: Run) -> float:
     return float(gains[21] < 0 < gains[23] < gains[40] and abs(gains[22]) < 1e-12)
 
 
-@PAPER.claim(
-    says="Adaptive scale modularity does not suffer from the resolution limit",
-    where="Section 6.2",
-    published="cliques at every length",
-    kind="theorem",
-    expect=holds(because="the clusters that are found must be the cliques; M below 1272.5"),
-    seeds=SEEDS,
-)
+@PAPER.claim("Adaptive scale modularity does not suffer from the resolution limit")
+@stated("cliques at every length", "Section 6.2", kind="theorem", seeds=SEEDS)
+@holds(because="the clusters that are found must be the cliques; M below 1272.5")
 def ring_has_no_limit(run: Run) -> float:
     right = True
     for n in (10, 50, 200, *((1000, 5000) if run.full else ())):
@@ -394,18 +330,13 @@ def ring_has_no_limit(run: Run) -> float:
 
 
 @PAPER.claim(
-    says="Two linked cliques beside a random part: a parameter keeps the cliques apart and the "
+    "Two linked cliques beside a random part: a parameter keeps the cliques apart and the "
     "random part whole, which modularity cannot",
-    where="Section 6.2",
-    published="three clusters wanted",
-    kind="ordering",
     unit="share of the random part in its largest cluster, ours less modularity's",
-    expect=at_least(
-        0.5, because="whole against cut in halves or smaller; both keep or join cliques"
-    ),
-    seeds=SEEDS,
     stand_in="cliques of 10 beside 1000 nodes of mean degree 16, M = 100: the paper names no sizes",
 )
+@stated("three clusters wanted", "Section 6.2", kind="ordering", seeds=SEEDS)
+@at_least(0.5, because="whole against cut in halves or smaller; both keep or join cliques")
 def cliques_and_random(run: Run) -> float:
     graph = cluster.make_cliques_and_random(10, 1000, mean_degree=16.0, random_state=run.seed)
     share, apart = [], []

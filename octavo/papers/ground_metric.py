@@ -13,7 +13,7 @@ import numpy as np
 
 from octavo import data, metric, plot
 from octavo.catalogue import Method, Paper, Trial
-from octavo.claims import Run, at_least, at_most, within
+from octavo.claims import Run, at_least, at_most, measured, stated, within
 
 PAPER = Paper(
     key="ground-metric",
@@ -31,9 +31,8 @@ PAPER = Paper(
         "Figure 10": "multiclass-sets multiclass",
     },
     refutations={
-        "example-optimum": (
-            "The plan that the paper prints costs 125 as well: a slip of arithmetic."
-        ),
+        "example-optimum": "The plan that the paper prints costs 125 as well: a slip of "
+        "arithmetic.",
     },
     methods=(
         Method(
@@ -83,11 +82,7 @@ def task(seed: int, full: bool, n_classes: int = 2):
     """Return training and test histograms with their classes."""
     n_groups, size, n_test = (16, 4, 100) if full else (6, 3, 200)
     X, y, _ = data.make_grouped_histograms(
-        N_TRAIN + n_test,
-        n_groups=n_groups,
-        group_size=size,
-        n_classes=n_classes,
-        random_state=seed,
+        N_TRAIN + n_test, n_groups=n_groups, group_size=size, n_classes=n_classes, random_state=seed
     )
     return X[:N_TRAIN], y[:N_TRAIN], X[N_TRAIN:], y[N_TRAIN:]
 
@@ -183,16 +178,10 @@ def euclidean_is_poor(run: Run) -> float:
     return errors["l2"] - max(errors["l1"], errors["Hellinger"])
 
 
-@PAPER.claim(
-    says="Mahalanobis learning works better on square roots of histograms",
-    where="Section 6.2.1 and Figure 7",
-    published="consistently better",
-    kind="ordering",
-    unit="points",
-    seeds=SEEDS,
-    stand_in=GROUPED,
-    expect=at_least(0.0, because=SAMPLING),
-)
+@PAPER.claim("Mahalanobis learning works better on square roots of histograms")
+@stated("consistently better", "Section 6.2.1 and Figure 7")
+@measured(kind="ordering", unit="points", seeds=SEEDS, stand_in=GROUPED)
+@at_least(0.0, because=SAMPLING)
 def roots_help(run: Run) -> float:
     R, y, S, z = task(run.seed, run.full)
     plain = error(mahalanobis(R, y, S, run.seed), y, z)
@@ -215,25 +204,19 @@ def learned(seed: int, full: bool, init: str, max_outer: int, max_inner: int):
     return model, error(model.pairwise(S, R), y, z)
 
 
-@descents.claim(
-    "From the uniform metric the algorithm takes about 300 steps",
-    300.0,
-    kind="figure",
-    unit="steps",
-    expect=within(100.0, because='"about" read as a third'),
-)
+@descents.claim("From the uniform metric the algorithm takes about 300 steps")
+@stated(300.0, unit="steps", kind="figure")
+@within(100.0, because='"about" read as a third')
 def steps(run: Run) -> float:
     return float(learned(run.seed, run.full, "uniform", 20, 80)[0].n_iter_)
 
 
 @descents.claim(
     "The first gradients from the uniform metric are not informative: the objective rises for a "
-    "moment",
-    "increase",
-    kind="ordering",
-    unit="of the start",
-    expect=at_least(0.0, because=SAMPLING),
+    "moment"
 )
+@stated("increase", unit="of the start", kind="ordering")
+@at_least(0.0, because=SAMPLING)
 def first_steps_rise(run: Run) -> float:
     values = learned(run.seed, run.full, "uniform", 20, 80)[0].history_[:, 2]
     return float((values[1:6].max() - values[0]) / abs(values[0]))
@@ -273,31 +256,18 @@ def no_overfitting(run: Run) -> float:
     return early - late
 
 
-@PAPER.claim(
-    says="Several classes: at least as good as the best other distance",
-    where="Section 6.4 and Figure 10",
-    published="at least equivalent",
-    kind="ordering",
-    unit="points",
-    seeds=SEEDS,
-    stand_in=f"three classes: {GROUPED}",
-    expect=at_least(0.0, because=SAMPLING),
-)
+@PAPER.claim("Several classes: at least as good as the best other distance")
+@stated("at least equivalent", "Section 6.4 and Figure 10")
+@measured(kind="ordering", unit="points", seeds=SEEDS, stand_in=f"three classes: {GROUPED}")
+@at_least(0.0, because=SAMPLING)
 def multiclass(run: Run) -> float:
     errors = errors_of(run, 3)
     return min(e for name, e in errors.items() if name != "GML-EMD") - errors["GML-EMD"]
 
 
-@PAPER.claim(
-    says="ITML converges much faster than ground metric learning (30 s for 900 s)",
-    where="Section 6.2.2",
-    published=30.0,
-    kind="speed",
-    unit="times",
-    seeds=SEEDS,
-    stand_in=GROUPED,
-    expect=at_least(1.0, because="processor time of one fit of each in one run"),
-)
+@PAPER.claim("ITML converges much faster than ground metric learning (30 s for 900 s)")
+@stated(30.0, "Section 6.2.2", unit="times", kind="speed", seeds=SEEDS, stand_in=GROUPED)
+@at_least(1.0, because="processor time of one fit of each in one run")
 def itml_is_faster(run: Run) -> float:
     R, y, S, _ = task(run.seed, run.full)
     spent = []
@@ -322,24 +292,17 @@ def random_metric(rng, d: int):
     return cdist(points, points)
 
 
-@theory.claim(
-    "Transport under the uniform metric is total variation",
-    "equal",
-    where="Section 2.3.2",
-    expect=at_most(1e-12, because="an identity; the largest difference over all pairs"),
-)
+@theory.claim("Transport under the uniform metric is total variation", "equal", "Section 2.3.2")
+@at_most(1e-12, because="an identity; the largest difference over all pairs")
 def total_variation(run: Run) -> float:
     R = np.random.default_rng(run.seed).dirichlet(np.full(20, 0.5), 30)
     found = metric.transport_distances(R, M=1.0 - np.eye(20))
     return float(np.abs(found - 0.5 * np.abs(R[:, None] - R).sum(axis=2)).max())
 
 
-@theory.claim(
-    "Transport under a metric is a distance: triangles of histograms",
-    "a distance",
-    where="Theorem 1",
-    expect=at_most(1e-12, because="rounding; the largest excess over all triples"),
-)
+@theory.claim("Transport under a metric is a distance: triangles of histograms")
+@stated("a distance", "Theorem 1")
+@at_most(1e-12, because="rounding; the largest excess over all triples")
 def triangles(run: Run) -> float:
     rng = np.random.default_rng(run.seed)
     R = rng.dirichlet(np.full(12, 0.5), 20)
@@ -347,12 +310,9 @@ def triangles(run: Run) -> float:
     return float((D[:, None, :] - D[:, :, None] - D[None, :, :].transpose(0, 2, 1)).max())
 
 
-@theory.claim(
-    "Any optimal plan is a supergradient of the transport distance in the metric",
-    "supergradient",
-    where="Section 2.4.2",
-    expect=at_most(1e-9, because="plans of HiGHS, feasible to 1e-9; the largest excess"),
-)
+@theory.claim("Any optimal plan is a supergradient of the transport distance in the metric")
+@stated("supergradient", "Section 2.4.2")
+@at_most(1e-9, because="plans of HiGHS, feasible to 1e-9; the largest excess")
 def supergradient(run: Run) -> float:
     from scipy.optimize import linprog
 
@@ -368,14 +328,9 @@ def supergradient(run: Run) -> float:
     return worst
 
 
-@PAPER.claim(
-    says="The least cost of turning a into b in the example of four colours is 120",
-    where="Section 2.1 and Eq. (3)",
-    published=120.0,
-    kind="figure",
-    expect=within(0.5, because="an integer is printed"),
-    seeds=(0,),
-)
+@PAPER.claim("The least cost of turning a into b in the example of four colours is 120")
+@stated(120.0, "Section 2.1 and Eq. (3)", kind="figure", seeds=(0,))
+@within(0.5, because="an integer is printed")
 def example_optimum(run: Run) -> float:
     a, b = np.array([60.0, 20, 14, 6]), np.array([13.0, 7, 56, 24])
     M = np.array([[0, 1, 2, 3], [1, 0, 3, 2], [2, 3, 0, 1], [3, 2, 1, 0]])
@@ -387,17 +342,15 @@ def example_optimum(run: Run) -> float:
 PAPER.not_measurable(
     "caltech-256",
     "Caltech-256 and its GIST features are not among the data at hand; see the planted stand-in",
-    says="1,000 pairs of classes of Caltech-256: best recall and error over all κ",
-    where="Section 6.3 and Figure 6",
-    published="best of all",
+    "1,000 pairs of classes of Caltech-256: best recall and error over all κ",
+    stated("best of all", "Section 6.3 and Figure 6"),
 )
 PAPER.not_measurable(
     "multiclass-sets",
     "the six sets of texts and images are not among the data at hand; see the planted stand-in",
-    says="20 News Group, Reuters, MIT and UIUC Scene, Oxford Flower, Caltech-101: at least as good "
+    "20 News Group, Reuters, MIT and UIUC Scene, Oxford Flower, Caltech-101: at least as good "
     "as the best other distance",
-    where="Table 1 and Figure 10",
-    published="at least equivalent",
+    stated("at least equivalent", "Table 1 and Figure 10"),
 )
 
 

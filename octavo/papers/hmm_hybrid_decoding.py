@@ -31,9 +31,8 @@ PAPER = Paper(
         "Section 5.2": "real-pmap-error real-viterbi-error pmap-error viterbi-error",
     },
     refutations={
-        "optimal-admissible-paths": (
-            "Enumeration finds eight paths of the same value where the paper counts four."
-        )
+        "optimal-admissible-paths": "Enumeration finds eight paths of the same value where the "
+        "paper counts four.",
     },
     methods=(
         Method(

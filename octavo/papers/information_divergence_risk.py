@@ -12,7 +12,7 @@ import numpy as np
 
 from octavo import info, plot
 from octavo.catalogue import Method, Paper, Trial
-from octavo.claims import Run, at_least, at_most, within
+from octavo.claims import Run, at_least, at_most, stated, within
 
 PAPER = Paper(
     key="information-divergence-risk",
@@ -27,48 +27,32 @@ PAPER = Paper(
     ),
     tables={
         "Table 1": "[a list of symbols, nothing measured]",
-        "Table 2": "weight-variational weight-kl weight-triangular weight-jensen-shannon "
-        "weight-arithmetic-geometric weight-jeffreys weight-hellinger weight-pearson "
-        "weight-symmetric-chi2 loss-zero-one loss-square loss-log loss-boosting",
+        "Table 2": "weight-* loss-*",
         "Table 3": "[a summary of relations, without numbers]",
         "Figures 1 and 2": "[diagrams of definitions]",
         "Figures 3 to 5": "points-and-lines-are-dual area-is-a-variational-divergence",
         "Figure 6": "the-printed-power-function",
         "Figure 7": "explicit-and-implicit-bounds-coincide",
         "Figures 8 and 9": "bounds-from-several-risks-equal-a-linear-program",
-        "Corollary 32": "pinsker-hellinger pinsker-jeffreys pinsker-symmetric-chi2 "
-        "pinsker-jensen-shannon pinsker-arithmetic-geometric pinsker-pearson",
+        "Corollary 32": "pinsker-*",
     },
     refutations={
-        "weight-variational loss-zero-one": (
-            "The statistical information at prior 1/2 is V/4, so that the weight at 1/2 has mass "
-            "4 (8 for the loss), a quarter of what is printed."
-        ),
-        "area-is-a-variational-divergence": (
-            "The area under the curve is 1/2 + V/4 of the two product measures, not V itself."
-        ),
-        "the-printed-power-function": (
-            "The printed form exceeds 1; 1 − (√γ − √α)² solves the same equation."
-        ),
-        "pinsker-jeffreys": (
-            "The printed bound is twice the least value: V ln((2+V)/(2−V)) is attained by two "
-            "outcomes."
-        ),
-        "the-larger-side-bounds-the-regret": (
-            "The bound holds with the smaller of its two sides; with the larger one about 2 % of "
-            "random pairs lie below it."
-        ),
-        "quadratic-peaked": (
-            "The corollary needs a weight that is least at 1/2; one that peaks there breaks it."
-        ),
-        "uniform-weights-are-the-discrepancy": (
-            "Means over all rows are half of the means over each class, so that the objective is "
-            "a quarter of MMD²."
-        ),
-        "caps-make-zeros": (
-            "A cap on each weight keeps many of them away from zero: at least νm weights are not "
-            "zero."
-        ),
+        "weight-variational loss-zero-one": "The statistical information at prior 1/2 is V/4, so "
+        "that the weight at 1/2 has mass 4 (8 for the loss), a quarter of what is printed.",
+        "area-is-a-variational-divergence": "The area under the curve is 1/2 + V/4 of the two "
+        "product measures, not V itself.",
+        "the-printed-power-function": "The printed form exceeds 1; 1 − (√γ − √α)² solves the same "
+        "equation.",
+        "pinsker-jeffreys": "The printed bound is twice the least value: V ln((2+V)/(2−V)) is "
+        "attained by two outcomes.",
+        "the-larger-side-bounds-the-regret": "The bound holds with the smaller of its two sides; "
+        "with the larger one about 2 % of random pairs lie below it.",
+        "quadratic-peaked": "The corollary needs a weight that is least at 1/2; one that peaks "
+        "there breaks it.",
+        "uniform-weights-are-the-discrepancy": "Means over all rows are half of the means over "
+        "each class, so that the objective is a quarter of MMD².",
+        "caps-make-zeros": "A cap on each weight keeps many of them away from zero: at least νm "
+        "weights are not zero.",
     },
     methods=(
         Method(
@@ -266,13 +250,9 @@ def loss(run: Run, name: str) -> float:
     return float(np.abs(-curvature / (12 * h * h) / printed(c) - 1).max())
 
 
-@theory.claim(
-    "Every f-divergence is the statistical information of a proper loss, for every prior",
-    "equal",
-    where="Theorems 9, 10 and 18",
-    method="ProperLoss",
-    expect=at_most(1e-8, because=ROUNDING + ", relative, over divergences, priors and pairs"),
-)
+@theory.claim("Every f-divergence is the statistical information of a proper loss, for every prior")
+@stated("equal", "Theorems 9, 10 and 18", method="ProperLoss")
+@at_most(1e-8, because=ROUNDING + ", relative, over divergences, priors and pairs")
 def divergences_are_statistical_informations(run: Run) -> float:
     worst = 0.0
     for name, by_hand in SUMS.items():
@@ -285,12 +265,10 @@ def divergences_are_statistical_informations(run: Run) -> float:
 
 
 @theory.claim(
-    "A point (FP, TP) is a line of the risk diagram, and the least line over thresholds the curve",
-    "equal",
-    where="Proposition 20 and Figure 5",
-    method="ProperLoss",
-    expect=at_most(1e-12, because=ROUNDING + "; scikit-learn's ROC points, every threshold"),
+    "A point (FP, TP) is a line of the risk diagram, and the least line over thresholds the curve"
 )
+@stated("equal", "Proposition 20 and Figure 5", method="ProperLoss")
+@at_most(1e-12, because=ROUNDING + "; scikit-learn's ROC points, every threshold")
 def points_and_lines_are_dual(run: Run) -> float:
     from sklearn.metrics import roc_curve
 
@@ -304,13 +282,8 @@ def points_and_lines_are_dual(run: Run) -> float:
     return float(np.abs(curve(c[:, 0]) - lines.min(axis=1)).max())
 
 
-@theory.claim(
-    "AUC(dP/dQ) = V(P × Q, Q × P)",
-    "equal",
-    where="after Proposition 19",
-    method="ProperLoss",
-    expect=at_most(1e-9, because=ROUNDING),
-)
+@theory.claim("AUC(dP/dQ) = V(P × Q, Q × P)", "equal", "after Proposition 19", method="ProperLoss")
+@at_most(1e-9, because=ROUNDING)
 def area_is_a_variational_divergence(run: Run) -> float:
     gaps, mapped = [], []
     for p, q in pairs(run.seed, run.full):
@@ -325,13 +298,10 @@ def area_is_a_variational_divergence(run: Run) -> float:
 
 
 @PAPER.claim(
-    says="For L(π) = γ π (1-π), γ = 1/2, the Neyman-Pearson function has the printed closed form",
-    where="Section 6.3 and Figure 6",
-    published="equal",
-    kind="theorem",
-    method="ProperLoss",
-    expect=at_most(1e-6, because="the largest difference from Eq. (43) over 50 rates"),
+    "For L(π) = γ π (1-π), γ = 1/2, the Neyman-Pearson function has the printed closed form"
 )
+@stated("equal", "Section 6.3 and Figure 6", kind="theorem", method="ProperLoss")
+@at_most(1e-6, because="the largest difference from Eq. (43) over 50 rates")
 def the_printed_power_function(run: Run) -> float:
     g, alpha = 0.5, np.linspace(0.02, 1, 50)
     found = info.risk_to_roc(lambda pi: g * pi * (1 - pi), alpha)[1]
@@ -355,10 +325,7 @@ PRINTED: dict[str, tuple[str, Callable[[Any], Any]]] = {
         lambda v: (0.5 - v / 4) * np.log(2 - v) + (0.5 + v / 4) * np.log(2 + v) - np.log(2),
     ),
     "arithmetic-geometric": ("ln(4/√(4-V²)) - ln 2", lambda v: np.log(2 / np.sqrt(4 - v**2))),
-    "pearson": (
-        "V² for V < 1, V / (2-V) above",
-        lambda v: np.where(v < 1, v**2, v / (2 - v)),
-    ),
+    "pearson": ("V² for V < 1, V / (2-V) above", lambda v: np.where(v < 1, v**2, v / (2 - v))),
 }
 
 
@@ -392,13 +359,9 @@ def pinsker(run: Run, name: str) -> float:
     return float(np.abs(PRINTED[name][1](VS) / least - 1).max())
 
 
-@PAPER.claim(
-    says="The explicit bound on KL given V and the implicit one of Fedotov and others coincide",
-    where="Eq. (48) and (59), Figure 7",
-    published="equal",
-    kind="theorem",
-    expect=at_most(1e-8, because=ROUNDING + ", relative, on 200 points of the implicit curve"),
-)
+@PAPER.claim("The explicit bound on KL given V and the implicit one of Fedotov and others coincide")
+@stated("equal", "Eq. (48) and (59), Figure 7", kind="theorem")
+@at_most(1e-8, because=ROUNDING + ", relative, on 200 points of the implicit curve")
 def explicit_and_implicit_bounds_coincide(run: Run) -> float:
     t = np.geomspace(0.05, 30, 200)
     coth = 1 / np.tanh(t)
@@ -432,14 +395,9 @@ def program_bound(p: np.ndarray, q: np.ndarray, priors: np.ndarray, n: int) -> f
     return float(mass @ tent + found.fun)
 
 
-@theory.claim(
-    "KL given the 0-1 risk at two priors is at least Eq. (56), and no bound is better",
-    "equal",
-    where="Theorem 30, Figures 8 and 9",
-    expect=at_most(
-        0.01, because="relative, to a program on cells of 1/500, which errs by about 1e-3"
-    ),
-)
+@theory.claim("KL given the 0-1 risk at two priors is at least Eq. (56), and no bound is better")
+@stated("equal", "Theorem 30, Figures 8 and 9")
+@at_most(0.01, because="relative, to a program on cells of 1/500, which errs by about 1e-3")
 def bounds_from_several_risks_equal_a_linear_program(run: Run) -> float:
     rng = np.random.default_rng(run.seed)
     priors = np.array([0.35, 0.6])
@@ -468,12 +426,9 @@ def pair_regrets(run: Run, name: str, c0: float, **shape: float) -> tuple[Any, .
     return alpha, made.regret(eta, guess), sides, made
 
 
-@theory.claim(
-    "The regret of log loss is at least ψ(c0, α) ∨ ψ(c0, -α), c0 = 0.2",
-    "no pair below",
-    where="Theorem 25, Eq. (46)",
-    expect=at_most(0.0, because="the share of random pairs that lie below the bound by 1e-9"),
-)
+@theory.claim("The regret of log loss is at least ψ(c0, α) ∨ ψ(c0, -α), c0 = 0.2")
+@stated("no pair below", "Theorem 25, Eq. (46)")
+@at_most(0.0, because="the share of random pairs that lie below the bound by 1e-9")
 def the_larger_side_bounds_the_regret(run: Run) -> float:
     _, regret, sides, _ = pair_regrets(run, "log", 0.2)
     smaller = np.mean(regret < np.minimum(*sides) - 1e-9)
@@ -482,13 +437,10 @@ def the_larger_side_bounds_the_regret(run: Run) -> float:
 
 
 @theory.claim(
-    "With the smaller of the two sides the bound holds, for log, square and exponential loss",
-    "no pair below",
-    where="Theorem 25, corrected",
-    expect=at_most(0.0, because="the share of random pairs below it by 1e-9, c0 of 0.2 and 0.5"),
-    kind="own",
-    random=False,
+    "With the smaller of the two sides the bound holds, for log, square and exponential loss"
 )
+@stated("no pair below", "Theorem 25, corrected", kind="own", random=False)
+@at_most(0.0, because="the share of random pairs below it by 1e-9, c0 of 0.2 and 0.5")
 def the_smaller_side_bounds_the_regret(run: Run) -> float:
     shares = []
     for name in ("log", "square", "boosting"):
@@ -543,16 +495,12 @@ def two_clouds(run: Run, n: int = 80) -> tuple[np.ndarray, np.ndarray]:
     return rng.normal(size=(n, 3)) + 0.8 * y[:, None], y
 
 
-@theory.claim(
-    "Weights of least discrepancy, capped at 1 / (νm), make the ν-SVM",
-    "the same objective",
-    where="Appendix H",
-    method="WitnessClassifier",
-    expect=at_most(
-        1e-6,
-        because="relative difference of Σ α_i α_j y_i y_j k to LIBSVM's ν-SVM, beyond the gap that "
-        "the fit itself certifies (classes that almost meet leave an objective of 1e-8)",
-    ),
+@theory.claim("Weights of least discrepancy, capped at 1 / (νm), make the ν-SVM")
+@stated("the same objective", "Appendix H", method="WitnessClassifier")
+@at_most(
+    1e-6,
+    because="relative difference of Σ α_i α_j y_i y_j k to LIBSVM's ν-SVM, beyond the gap that "
+    "the fit itself certifies (classes that almost meet leave an objective of 1e-8)",
 )
 def pessimistic_weights_are_the_nu_svm(run: Run) -> float:
     from sklearn.metrics.pairwise import rbf_kernel
@@ -572,13 +520,9 @@ def pessimistic_weights_are_the_nu_svm(run: Run) -> float:
     return max(worst, 0.0)
 
 
-@theory.claim(
-    "With uniform weights 1/m the objective is the biased MMD²",
-    1.0,
-    where="Appendix H, uniform weighting",
-    method="WitnessClassifier",
-    expect=within(1e-6, because="a ratio; the MMD² of octavo's sample estimator, equal classes"),
-)
+@theory.claim("With uniform weights 1/m the objective is the biased MMD²")
+@stated(1.0, "Appendix H, uniform weighting", method="WitnessClassifier")
+@within(1e-6, because="a ratio; the MMD² of octavo's sample estimator, equal classes")
 def uniform_weights_are_the_discrepancy(run: Run) -> float:
     X, y = two_clouds(run)
     mine = info.WitnessClassifier(gamma=0.5).fit(X, y)
@@ -587,13 +531,9 @@ def uniform_weights_are_the_discrepancy(run: Run) -> float:
     return mine.objective_ / mmd2
 
 
-@theory.claim(
-    "The caps make at least νm of the weights zero",
-    "share of zeros less ν ≥ 0",
-    where="Appendix H, after Eq. (90)",
-    method="WitnessClassifier",
-    expect=at_least(0.0, because="at ν = 0.6; it is the weights that are not zero that are many"),
-)
+@theory.claim("The caps make at least νm of the weights zero")
+@stated("share of zeros less ν ≥ 0", "Appendix H, after Eq. (90)", method="WitnessClassifier")
+@at_least(0.0, because="at ν = 0.6; it is the weights that are not zero that are many")
 def caps_make_zeros(run: Run) -> float:
     X, y = two_clouds(run)
     mine = info.WitnessClassifier(nu=0.6, gamma=0.5).fit(X, y)
@@ -602,10 +542,7 @@ def caps_make_zeros(run: Run) -> float:
 
 
 @PAPER.section(kind="own", seeds=SEEDS, random=True).rows(
-    {
-        "one-column": "N(1, 1) and N(0, 1)",
-        "five-columns": "means 1/√5 in each of five columns",
-    },
+    {"one-column": "N(1, 1) and N(0, 1)", "five-columns": "means 1/√5 in each of five columns"},
     prefix="cost-curve-beside-neighbours-",
     says="Root mean squared error of KL = 0.5 by the cost curve, as it comes, over "
     "that by neighbours: {row}",

@@ -12,7 +12,7 @@ import numpy as np
 
 from octavo import data, linear, plot
 from octavo.catalogue import Method, Paper, Trial
-from octavo.claims import Run, at_least, at_most, holds, within
+from octavo.claims import Run, at_least, at_most, holds, stated, within
 
 PAPER = Paper(
     key="intersection-trees",
@@ -33,14 +33,10 @@ PAPER = Paper(
         "Figure 4": "topics-against-the-forest topics-against-the-linear-model reuters",
     },
     refutations={
-        "a-tree-loses-at-most-q": (
-            "The proof multiplies chances of leaves that share their upper levels and are not "
-            "independent; Theorem 1 itself has room enough."
-        ),
-        "linear-models-fail": (
-            "On whole boards logistic regression with scikit-learn's penalty errs in 1.6 "
-            "%; the text gives no figure for it."
-        ),
+        "a-tree-loses-at-most-q": "The proof multiplies chances of leaves that share their upper "
+        "levels and are not independent; Theorem 1 itself has room enough.",
+        "linear-models-fail": "On whole boards logistic regression with scikit-learn's penalty "
+        "errs in 1.6 %; the text gives no figure for it.",
     },
     methods=(
         Method(
@@ -94,7 +90,6 @@ def quiet(model: Any, *arrays: Any) -> Any:
 
 
 # --- Sections 2 and 3 ----------------------------------------------------------------------------
-
 theory = PAPER.section(kind="theorem", seeds=SEEDS)
 
 
@@ -104,13 +99,9 @@ def random_law(seed: int) -> tuple[float, float, int, float]:
     return rng.uniform(0.02, 0.98), rng.uniform(0.05, 0.95), int(rng.integers(1, 200)), rng.random()
 
 
-@theory.claim(
-    "M, D and B of the proof find a pattern with probability at least 1 - η",
-    "≥ 1 - η",
-    where="Theorem 1 and its proof",
-    seeds=FULL_SEEDS,
-    expect=at_most(1.0, because="the exact probability of missing it, over η, on 50 laws a seed"),
-)
+@theory.claim("M, D and B of the proof find a pattern with probability at least 1 - η")
+@stated("≥ 1 - η", "Theorem 1 and its proof", seeds=FULL_SEEDS)
+@at_most(1.0, because="the exact probability of missing it, over η, on 50 laws a seed")
 def theorem_1(run: Run) -> float:
     worst = 0.0
     for k in range(50):
@@ -125,13 +116,9 @@ def theorem_1(run: Run) -> float:
     return worst
 
 
-@theory.claim(
-    "A tree whose root holds the pattern loses it with probability at most q",
-    "≤ q",
-    where="Proof of Theorem 1, Steps 1 and 2",
-    seeds=FULL_SEEDS,
-    expect=at_most(1.0 + 1e-9, because="exact probabilities over q; rounding apart"),
-)
+@theory.claim("A tree whose root holds the pattern loses it with probability at most q")
+@stated("≤ q", "Proof of Theorem 1, Steps 1 and 2", seeds=FULL_SEEDS)
+@at_most(1.0 + 1e-9, because="exact probabilities over q; rounding apart")
 def a_tree_loses_at_most_q(run: Run) -> float:
     worst = 0.0
     for k in range(50):
@@ -146,13 +133,9 @@ def a_tree_loses_at_most_q(run: Run) -> float:
     return worst
 
 
-@theory.claim(
-    "A node at depth d holds Σ δ_k^(d+1) columns on average",
-    "equal",
-    where="Section 3",
-    kind="figure",
-    expect=within(0.05, of=1.0, because="20,000 trees: the ratio's standard error is below 0.01"),
-)
+@theory.claim("A node at depth d holds Σ δ_k^(d+1) columns on average")
+@stated("equal", "Section 3", kind="figure")
+@within(0.05, of=1.0, because="20,000 trees: the ratio's standard error is below 0.01")
 def expected_sizes(run: Run) -> float:
     rng = np.random.default_rng(run.seed)
     X = (rng.random((80, 30)) < rng.uniform(0.2, 0.7, 30)).astype(int)
@@ -166,14 +149,9 @@ def expected_sizes(run: Run) -> float:
     return total / n_trees / float((deltas**3).sum())
 
 
-@PAPER.claim(
-    says="{1, 2} is found where no column has a main effect, Y = 1{Z₁ + Z₂ ≠ 1}",
-    where="Section 1",
-    published="found",
-    kind="ordering",
-    seeds=SEEDS,
-    expect=holds(because="the pair must have the largest prevalence of all patterns found"),
-)
+@PAPER.claim("{1, 2} is found where no column has a main effect, Y = 1{Z₁ + Z₂ ≠ 1}")
+@stated("found", "Section 1", kind="ordering", seeds=SEEDS)
+@holds(because="the pair must have the largest prevalence of all patterns found")
 def a_pair_without_main_effects(run: Run) -> float:
     rng = np.random.default_rng(run.seed)
     p = 300 if run.full else 100
@@ -233,26 +211,18 @@ def variance_of_theorem_4(run: Run) -> float:
     return float(estimates(run.seed, run.full)[0].var() / variance)
 
 
-@hashing.claim(
-    "The mean of the first place is (n + 1) / (π₂ n + 1)",
-    "equal",
-    where="Equation (6)",
-    kind="figure",
-    expect=within(0.01, of=1.0, because="800,000 orders: a standard error of 0.3 %"),
-)
+@hashing.claim("The mean of the first place is (n + 1) / (π₂ n + 1)")
+@stated("equal", "Equation (6)", kind="figure")
+@within(0.01, of=1.0, because="800,000 orders: a standard error of 0.3 %")
 def equation_6(run: Run) -> float:
     X, _, second = hashed_columns(run.seed)
     expected = (len(X) + 1) / (second * len(X) + 1)
     return float(estimates(run.seed, run.full)[1].mean() / expected)
 
 
-@hashing.claim(
-    "The variance of the first place is r(n + 1)(n - r) / ((r + 1)²(r + 2))",
-    "equal",
-    where="Lemma 5",
-    kind="figure",
-    expect=within(0.03, of=1.0, because="800,000 orders: a standard error below 0.7 %"),
-)
+@hashing.claim("The variance of the first place is r(n + 1)(n - r) / ((r + 1)²(r + 2))")
+@stated("equal", "Lemma 5", kind="figure")
+@within(0.03, of=1.0, because="800,000 orders: a standard error below 0.7 %")
 def lemma_5(run: Run) -> float:
     X, _, second = hashed_columns(run.seed)
     n = len(X)
@@ -261,13 +231,9 @@ def lemma_5(run: Run) -> float:
     return float(estimates(run.seed, run.full)[1].var() / expected)
 
 
-@hashing.claim(
-    "Subsampling would need about 1 / π₂ times as many samples",
-    "1 / π₂",
-    where="Section 4, after Theorem 4",
-    kind="figure",
-    expect=within(0.06, of=1.0, because="the errors of a variance over 4,000 estimates, as above"),
-)
+@hashing.claim("Subsampling would need about 1 / π₂ times as many samples")
+@stated("1 / π₂", "Section 4, after Theorem 4", kind="figure")
+@within(0.06, of=1.0, because="the errors of a variance over 4,000 estimates, as above")
 def saves_samples(run: Run) -> float:
     _, first, second = hashed_columns(run.seed)
     share = first * second
@@ -276,7 +242,6 @@ def saves_samples(run: Run) -> float:
 
 
 # --- Section 5.1: tic-tac-toe --------------------------------------------------------------------
-
 game = PAPER.section(where="Section 5.1", seeds=FRESH_SEEDS, full_seeds=FRESH_FULL_SEEDS)
 
 
@@ -304,24 +269,18 @@ def mined(n_noise: int, seed: int, branching: float = 5) -> dict[tuple[int, ...]
 
 
 @game.claim(
-    "All sixteen winning lines are found, from half of the boards with 100 columns of noise",
-    16,
-    where="Section 5.1 and Figure 2",
-    stand_in=NOISE,
-    expect=at_least(15.5, because="all of them, up to one line in two runs"),
+    "All sixteen winning lines are found, from half of the boards with 100 columns of noise"
 )
+@stated(16, "Section 5.1 and Figure 2", stand_in=NOISE)
+@at_least(15.5, because="all of them, up to one line in two runs")
 def lines_found(run: Run) -> float:
     found = mined(100, run.seed)
     return float(sum(line in found for line in data.tic_tac_toe_lines()))
 
 
-@game.claim(
-    "All sixteen are among the 40 most frequent patterns, with 100 columns of noise",
-    16,
-    where="Section 5.1 and Figure 2",
-    stand_in=NOISE,
-    expect=at_least(15.5, because="all of them, up to one line in two runs"),
-)
+@game.claim("All sixteen are among the 40 most frequent patterns, with 100 columns of noise")
+@stated(16, "Section 5.1 and Figure 2", stand_in=NOISE)
+@at_least(15.5, because="all of them, up to one line in two runs")
 def lines_among_the_40_most_frequent(run: Run) -> float:
     found = mined(100, run.seed)
     first = sorted(found, key=lambda s: -found[s])[:40]
@@ -355,15 +314,9 @@ def error_with(run: Run, row: str) -> float:
 
 
 # Twenty runs left 300 columns undecided; sixty others, their number fixed before the first of them.
-@game.claim(
-    "Sixty further halves of the boards with 300 columns of noise: it errs in at most 3 %",
-    0.0,
-    where="Figure 3",
-    kind="own",
-    stand_in=NOISE,
-    full_seeds=tuple(range(120, 180)),
-    expect=at_most(0.03, because="three in a hundred boards, as above"),
-)
+@game.claim("Sixty further halves of the boards with 300 columns of noise: it errs in at most 3 %")
+@stated(0.0, "Figure 3", kind="own", full_seeds=tuple(range(120, 180)), stand_in=NOISE)
+@at_most(0.03, because="three in a hundred boards, as above")
 def error_with_300_again(run: Run) -> float:
     return error_of(300, run.seed, 5)
 
@@ -381,34 +334,25 @@ def one_setting(seed: int) -> tuple[int, float]:
     return min(lines), max(errors)
 
 
-@game.claim(
-    "The classifier as it comes holds all sixteen lines, with 0 to 400 columns of noise",
-    16,
-    kind="own",
-    expect=holds(because="all sixteen, with each of 0, 60, 300 and 400 columns"),
-)
+@game.claim("The classifier as it comes holds all sixteen lines, with 0 to 400 columns of noise")
+@stated(16, kind="own")
+@holds(because="all sixteen, with each of 0, 60, 300 and 400 columns")
 def lines_in_one_setting(run: Run) -> float:
     return float(one_setting(run.seed)[0] == 16)
 
 
 @game.claim(
-    "In the same setting it errs in at most 3 % of the boards, with 0 to 400 columns of noise",
-    0.0,
-    kind="own",
-    expect=at_most(0.03, because="the largest error over 0, 60, 300 and 400 columns"),
+    "In the same setting it errs in at most 3 % of the boards, with 0 to 400 columns of noise"
 )
+@stated(0.0, kind="own")
+@at_most(0.03, because="the largest error over 0, 60, 300 and 400 columns")
 def error_in_one_setting(run: Run) -> float:
     return one_setting(run.seed)[1]
 
 
-@game.claim(
-    "A random forest errs more than the rule classifier with 400 columns of noise",
-    "degrades after about a hundred",
-    where="Figure 3",
-    kind="ordering",
-    stand_in=NOISE,
-    expect=at_least(0.0, because="the forest's error less ours"),
-)
+@game.claim("A random forest errs more than the rule classifier with 400 columns of noise")
+@stated("degrades after about a hundred", "Figure 3", kind="ordering", stand_in=NOISE)
+@at_least(0.0, because="the forest's error less ours")
 def beats_the_forest(run: Run) -> float:
     from sklearn.ensemble import RandomForestClassifier
 
@@ -417,12 +361,9 @@ def beats_the_forest(run: Run) -> float:
     return 1.0 - forest.score(X_test, y_test) - error_of(400, run.seed, 5)
 
 
-@game.claim(
-    "Linear models do not work well at all on the boards without noise",
-    "not well",
-    kind="ordering",
-    expect=at_least(0.05, because="the error of logistic regression; the text's worst have 5 % on"),
-)
+@game.claim("Linear models do not work well at all on the boards without noise")
+@stated("not well", kind="ordering")
+@at_least(0.05, because="the error of logistic regression; the text's worst have 5 % on")
 def linear_models_fail(run: Run) -> float:
     from sklearn.linear_model import LogisticRegression
 
@@ -431,7 +372,6 @@ def linear_models_fail(run: Run) -> float:
 
 
 # --- Section 5.2: topics -------------------------------------------------------------------------
-
 STAND_IN = "20 topics with planted words over a Zipf background: RCV1 cannot be had here"
 topics = PAPER.section(
     where="Figure 4", seeds=SEEDS, kind="ordering", stand_in=STAND_IN, random=True
@@ -504,21 +444,14 @@ def topics_against(run: Run, row: str) -> float:
 PAPER.not_measurable(
     "reuters",
     "The RCV1 texts cannot be had here; the claims on topics use a simulation.",
-    says="On RCV1 the trees take about as long in R as a forest in Fortran",
-    where="Section 5.2",
-    published="90 % to 110 %",
+    "On RCV1 the trees take about as long in R as a forest in Fortran",
+    stated("90 % to 110 %", "Section 5.2"),
 )
 
 
-@PAPER.claim(
-    says="Compiled trees take a small part of the time of plain Python ones",
-    where="Section 5.2 expects it of C",
-    published="a significant speedup",
-    kind="own",
-    seeds=SEEDS,
-    unit="times",
-    expect=at_least(50.0, because="a factor of fifty was set beforehand"),
-)
+@PAPER.claim("Compiled trees take a small part of the time of plain Python ones", seeds=SEEDS)
+@stated("a significant speedup", "Section 5.2 expects it of C", unit="times", kind="own")
+@at_least(50.0, because="a factor of fifty was set beforehand")
 def compiled_speed(run: Run) -> float:
     corpus = data.make_trigger_corpus(2000, 500, 5, length=60, random_state=run.seed)
     y = corpus.Y[:, 0]
@@ -533,9 +466,6 @@ def compiled_speed(run: Run) -> float:
     quiet(model, corpus.X, y)
     run.note("time a node; both count exactly, the one by sets of Python, the other by bits")
     return plain / ((time.process_time() - start) / model.n_nodes_)
-
-
-# --- pictures ------------------------------------------------------------------------------------
 
 
 @PAPER.figure("An intersection tree on tic-tac-toe (Figure 1)")

@@ -9,7 +9,7 @@ import numpy as np
 
 from octavo import bayes, cluster, decomposition, info, kernel, plot, teaching
 from octavo.catalogue import Method, Paper, Trial
-from octavo.claims import Run, at_least, at_most, holds, within
+from octavo.claims import Run, at_least, at_most, holds, stated, within
 
 PAPER = Paper(
     key="intro-ml-course",
@@ -36,12 +36,10 @@ PAPER = Paper(
         "Section 9": "nets-leave-no-error",
     },
     refutations={
-        "base-rate-example": (
-            "The notes' own numbers give 0.98 · 0.01 / (0.98 · 0.01 + 0.03 · 0.99) = 0.248."
-        ),
-        "printed-update-on-rare-words": (
-            "The printed update weighs a word by its count twice, which can lower the likelihood."
-        ),
+        "base-rate-example": "The notes' own numbers give 0.98 · 0.01 / (0.98 · 0.01 + 0.03 · "
+        "0.99) = 0.248.",
+        "printed-update-on-rare-words": "The printed update weighs a word by its count twice, "
+        "which can lower the likelihood.",
     },
     methods=(
         Method(
@@ -165,12 +163,10 @@ decisions = PAPER.section(method="BayesRiskClassifier")
 
 @decisions.claim(
     "A positive test of a kit that errs by 2 and 3 per cent means cancer, at a rate of one in a "
-    "hundred, with probability 0.266",
-    0.266,
-    where="Section 1",
-    expect=within(0.001, 0.266, because=DIGITS),
-    random=False,
+    "hundred, with probability 0.266"
 )
+@stated(0.266, "Section 1", random=False)
+@within(0.001, 0.266, because=DIGITS)
 def base_rate_example(run: Run) -> float:
     positive = {"cancer": 0.98, "healthy": 0.03}
     belief = bayes.SequentialBayes(
@@ -187,36 +183,24 @@ def coin(n_heads: int) -> float:
     return float(belief.update_all(range(n_heads)).posterior_[0])
 
 
-@decisions.claim(
-    "After one head the coin is fair with probability 0.714",
-    0.714,
-    where="Section 1.2",
-    expect=within(0.001, 0.714, because=DIGITS),
-    random=False,
-)
+@decisions.claim("After one head the coin is fair with probability 0.714")
+@stated(0.714, "Section 1.2", random=False)
+@within(0.001, 0.714, because=DIGITS)
 def coin_after_one_toss(run: Run) -> float:
     return coin(1)
 
 
-@decisions.claim(
-    "After two heads with probability 0.675",
-    0.675,
-    where="Section 1.2",
-    expect=within(0.001, 0.675, because=DIGITS),
-    random=False,
-)
+@decisions.claim("After two heads with probability 0.675", 0.675, "Section 1.2", random=False)
+@within(0.001, 0.675, because=DIGITS)
 def coin_after_two_tosses(run: Run) -> float:
     return coin(2)
 
 
 @decisions.claim(
-    "No rule has a smaller expected loss than the Bayes decision, for any matrix of losses",
-    "min over rules",
-    where="Section 1",
-    kind="theorem",
-    seeds=SEEDS,
-    expect=holds(because="all 3^4 rules on four points are tried"),
+    "No rule has a smaller expected loss than the Bayes decision, for any matrix of losses"
 )
+@stated("min over rules", "Section 1", kind="theorem", seeds=SEEDS)
+@holds(because="all 3^4 rules on four points are tried")
 def least_expected_loss(run: Run) -> float:
     from sklearn.naive_bayes import CategoricalNB
 
@@ -246,11 +230,9 @@ def projection(seed: int):
     return prior, F, p, info.MaxEntDistribution(F, prior).fit(p @ F)
 
 
-@entropies.claim(
-    "The least relative entropy is the largest log-likelihood of the Gibbs family",
-    0.0,
-    expect=at_most(1e-8, because=EXACT),
-)
+@entropies.claim("The least relative entropy is the largest log-likelihood of the Gibbs family")
+@stated(0.0)
+@at_most(1e-8, because=EXACT)
 def gibbs_duality(run: Run) -> float:
     from scipy.optimize import minimize
     from scipy.special import logsumexp
@@ -262,11 +244,8 @@ def gibbs_duality(run: Run) -> float:
     return abs(model.relative_entropy_ + dual.fun)
 
 
-@entropies.claim(
-    "Pythagoras: D(p‖p0) = D(p‖q) + D(q‖p0) for every p with the moments of q",
-    0.0,
-    expect=at_most(1e-9, because=EXACT),
-)
+@entropies.claim("Pythagoras: D(p‖p0) = D(p‖q) + D(q‖p0) for every p with the moments of q", 0.0)
+@at_most(1e-9, because=EXACT)
 def projections_are_pythagorean(run: Run) -> float:
     from scipy.special import rel_entr
 
@@ -279,11 +258,10 @@ mixtures = PAPER.section(method="BernoulliMixture", kind="theorem", seeds=SEEDS)
 
 
 @mixtures.claim(
-    "EM never lowers the likelihood of two coins, with weights divided by the number of samples",
-    0.0,
-    where="Section 3.3",
-    expect=at_least(-1e-9, because="rounding of sums of a thousand logarithms"),
+    "EM never lowers the likelihood of two coins, with weights divided by the number of samples"
 )
+@stated(0.0, "Section 3.3")
+@at_least(-1e-9, because="rounding of sums of a thousand logarithms")
 def coins_climb(run: Run) -> float:
     from scipy.stats import binom
 
@@ -325,32 +303,23 @@ def topic_climb(seed: int, printed: bool, zipf: bool = False) -> float:
 
 @mixtures.claim(
     "The update that is printed for words and documents, with the factor n(r), never lowers the "
-    "likelihood, on words that are all about as frequent",
-    0.0,
-    where="Section 3.5.2",
-    expect=at_least(-1e-9, because="rounding of sums of a hundred logarithms"),
+    "likelihood, on words that are all about as frequent"
 )
+@stated(0.0, "Section 3.5.2")
+@at_least(-1e-9, because="rounding of sums of a hundred logarithms")
 def printed_topic_update(run: Run) -> float:
     return topic_climb(run.seed, printed=True)
 
 
-@mixtures.claim(
-    "Nor on words whose frequencies fall as 1/rank, where n(r) weighs them twice",
-    0.0,
-    where="Section 3.5.2",
-    expect=at_least(-1e-9, because="rounding of sums of a hundred logarithms"),
-)
+@mixtures.claim("Nor on words whose frequencies fall as 1/rank, where n(r) weighs them twice")
+@stated(0.0, "Section 3.5.2")
+@at_least(-1e-9, because="rounding of sums of a hundred logarithms")
 def printed_update_on_rare_words(run: Run) -> float:
     return topic_climb(run.seed, printed=True, zipf=True)
 
 
-@mixtures.claim(
-    "Without that factor it never falls",
-    0.0,
-    where="Section 3.5.2",
-    kind="own",
-    expect=at_least(-1e-9, because="rounding of sums of a hundred logarithms"),
-)
+@mixtures.claim("Without that factor it never falls", 0.0, "Section 3.5.2", kind="own")
+@at_least(-1e-9, because="rounding of sums of a hundred logarithms")
 def topics_climb(run: Run) -> float:
     rng = np.random.default_rng(run.seed)
     counts = rng.poisson(1.0, size=(20, 15))
@@ -364,12 +333,8 @@ def topics_climb(run: Run) -> float:
 spaces = PAPER.section(method="KernelFisherDiscriminant", seeds=SEEDS)
 
 
-@spaces.claim(
-    "Weighted monomials have the inner product (xᵀy + θ)^d",
-    0.0,
-    where="Section 4.3",
-    expect=at_most(1e-9, because=EXACT),
-)
+@spaces.claim("Weighted monomials have the inner product (xᵀy + θ)^d", 0.0, "Section 4.3")
+@at_most(1e-9, because=EXACT)
 def monomials_are_the_kernel(run: Run) -> float:
     from sklearn.metrics.pairwise import polynomial_kernel
 
@@ -382,11 +347,10 @@ def monomials_are_the_kernel(run: Run) -> float:
 
 
 @spaces.claim(
-    "k(x, x) - ‖y‖² is the squared distance from the subspace, with a linear kernel that of PCA",
-    0.0,
-    where="Section 5.4",
-    expect=at_most(1e-9, because=EXACT),
+    "k(x, x) - ‖y‖² is the squared distance from the subspace, with a linear kernel that of PCA"
 )
+@stated(0.0, "Section 5.4")
+@at_most(1e-9, because=EXACT)
 def distance_to_the_subspace(run: Run) -> float:
     from sklearn.decomposition import PCA
 
@@ -399,12 +363,10 @@ def distance_to_the_subspace(run: Run) -> float:
 
 
 @spaces.claim(
-    "Fisher's discriminant with a linear kernel and a vanishing ridge is Fisher's discriminant",
-    0.0,
-    where="Section 5.6",
-    kind="own",
-    expect=at_most(1e-4, because="a ridge of 1e-6 beside scatters of hundreds"),
+    "Fisher's discriminant with a linear kernel and a vanishing ridge is Fisher's discriminant"
 )
+@stated(0.0, "Section 5.6", kind="own")
+@at_most(1e-4, because="a ridge of 1e-6 beside scatters of hundreds")
 def kernel_fisher_is_fisher(run: Run) -> float:
     from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
@@ -417,14 +379,9 @@ def kernel_fisher_is_fisher(run: Run) -> float:
     return 1.0 - abs(float(ours @ theirs / np.linalg.norm(ours) / np.linalg.norm(theirs)))
 
 
-@PAPER.claim(
-    says="Canonical correlations are the cosines of the angles between the column spaces",
-    published=0.0,
-    where="Section 5.9",
-    method="ExactCCA",
-    seeds=SEEDS,
-    expect=at_most(1e-8, because=EXACT),
-)
+@PAPER.claim("Canonical correlations are the cosines of the angles between the column spaces")
+@stated(0.0, "Section 5.9", method="ExactCCA", seeds=SEEDS)
+@at_most(1e-8, because=EXACT)
 def angles_between_subspaces(run: Run) -> float:
     from scipy.linalg import subspace_angles
 
@@ -441,12 +398,10 @@ partitions = PAPER.section(method="KernelKMeans", seeds=SEEDS)
 
 
 @partitions.claim(
-    "The sum of the largest eigenvalues of K bounds Σ (1/l_j) 1ᵀK_jj 1 of every partition",
-    "largest of all partitions at most the bound",
-    where="Section 6.1.1",
-    kind="theorem",
-    expect=holds(because="all partitions of eight points into three are tried"),
+    "The sum of the largest eigenvalues of K bounds Σ (1/l_j) 1ᵀK_jj 1 of every partition"
 )
+@stated("largest of all partitions at most the bound", "Section 6.1.1", kind="theorem")
+@holds(because="all partitions of eight points into three are tried")
 def eigenvalues_bound_partitions(run: Run) -> float:
     rng = np.random.default_rng(run.seed)
     X = rng.normal(size=(8, 2))
@@ -471,12 +426,9 @@ def partitions_of_three() -> list[list[list[int]]]:
     return found
 
 
-@partitions.claim(
-    "K ← D^(-1/2) K D^(-1/2) converges to the doubly stochastic matrix of K",
-    0.0,
-    where="Section 6.3.2",
-    expect=at_most(1e-8, because=EXACT),
-)
+@partitions.claim("K ← D^(-1/2) K D^(-1/2) converges to the doubly stochastic matrix of K")
+@stated(0.0, "Section 6.3.2")
+@at_most(1e-8, because=EXACT)
 def scaling_converges(run: Run) -> float:
     rng = np.random.default_rng(run.seed)
     K = np.exp(-((rng.normal(size=(40, 1)) - rng.normal(size=(1, 40))) ** 2))
@@ -488,12 +440,8 @@ def scaling_converges(run: Run) -> float:
     return float(np.abs(found - step).max())
 
 
-@partitions.claim(
-    "K - D + I has the eigenvectors of the Laplacian D - K",
-    0.0,
-    where="Section 6.3.1",
-    expect=at_most(1e-8, because=EXACT),
-)
+@partitions.claim("K - D + I has the eigenvectors of the Laplacian D - K", 0.0, "Section 6.3.1")
+@at_most(1e-8, because=EXACT)
 def ratio_cut_eigenvectors(run: Run) -> float:
     from scipy.sparse.csgraph import laplacian
 
@@ -508,13 +456,10 @@ theory = PAPER.section(method="pac_sample_size", kind="theorem")
 
 
 @theory.claim(
-    "(4/ε) log(4/δ) examples make the tight rectangle err by more than ε with chance δ at most",
-    0.05,
-    where="Section 7",
-    seeds=SEEDS,
-    unit="share of failures",
-    expect=at_most(0.05, because="δ; 200 samples a seed, and the bound is loose"),
+    "(4/ε) log(4/δ) examples make the tight rectangle err by more than ε with chance δ at most"
 )
+@stated(0.05, "Section 7", unit="share of failures", seeds=SEEDS)
+@at_most(0.05, because="δ; 200 samples a seed, and the bound is loose")
 def rectangle_sample_size(run: Run) -> float:
     m = teaching.pac_sample_size("rectangle", eps=0.1, delta=0.05)
     rng = np.random.default_rng(run.seed)
@@ -534,11 +479,10 @@ def rectangle_sample_size(run: Run) -> float:
 
 @theory.claim(
     "Intervals shatter two points and no three, rectangles four and no five, half-planes three and "
-    "no four, sin(ωx) any number",
-    "2, 4, 3, infinite",
-    where="Section 8",
-    expect=holds(because=COUNTED),
+    "no four, sin(ωx) any number"
 )
+@stated("2, 4, 3, infinite", "Section 8")
+@holds(because=COUNTED)
 def dimensions_of_families(run: Run) -> float:
     diamond = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
     points = np.random.default_rng(0).normal(size=(7, 2))
@@ -561,13 +505,9 @@ def dimensions_of_families(run: Run) -> float:
     )
 
 
-@theory.claim(
-    "Sauer's lemma: a class of VC dimension d labels m points in at most Φ_d(m) ways",
-    "Π(m) ≤ Φ_d(m)",
-    where="Theorem 10",
-    seeds=SEEDS,
-    expect=holds(because=COUNTED),
-)
+@theory.claim("Sauer's lemma: a class of VC dimension d labels m points in at most Φ_d(m) ways")
+@stated("Π(m) ≤ Φ_d(m)", "Theorem 10", seeds=SEEDS)
+@holds(because=COUNTED)
 def growth_below_sauer(run: Run) -> float:
     rng = np.random.default_rng(run.seed)
     table = rng.uniform(size=(60, 8)) < rng.uniform(0.2, 0.8)
@@ -577,12 +517,10 @@ def growth_below_sauer(run: Run) -> float:
 
 
 @theory.claim(
-    "A sample that is an ε-net leaves no consistent hypothesis with an error of ε or more",
-    "error below ε",
-    where="Section 9.1",
-    seeds=SEEDS,
-    expect=holds(because=COUNTED),
+    "A sample that is an ε-net leaves no consistent hypothesis with an error of ε or more"
 )
+@stated("error below ε", "Section 9.1", seeds=SEEDS)
+@holds(because=COUNTED)
 def nets_leave_no_error(run: Run) -> float:
     rng = np.random.default_rng(run.seed)
     table = rng.uniform(size=(80, 12)) < 0.5

@@ -10,7 +10,7 @@ import numpy as np
 
 from octavo import plot, rl
 from octavo.catalogue import Method, Paper
-from octavo.claims import Run, at_least, at_most, holds, within
+from octavo.claims import Run, at_least, at_most, holds, measured, stated, within
 
 PAPER = Paper(
     key="inverse-rl-pomdp",
@@ -28,10 +28,8 @@ PAPER = Paper(
         "Figure 10": "few-trajectories",
     },
     refutations={
-        "value-of-the-closer-reward": (
-            "The plan is optimal for that reward, its bounds meet, and under the true reward it "
-            "earns 0.60."
-        ),
+        "value-of-the-closer-reward": "The plan is optimal for that reward, its bounds meet, and "
+        "under the true reward it earns 0.60.",
     },
     methods=(
         Method(
@@ -97,15 +95,9 @@ def explained(name: str, method: str) -> Any:
         return rl.FSCIRL(method).fit(*world(name))
 
 
-@PAPER.claim(
-    says="Optimal controllers earn 1.93, 1.02, 0.70 and 8.64",
-    published="1.93, 1.02, 0.70, 8.64",
-    where="Table 9",
-    kind="figure",
-    seeds=(0,),
-    stand_in=MAP,
-    expect=at_most(0.005, because="the largest distance to the printed values, two digits"),
-)
+@PAPER.claim("Optimal controllers earn 1.93, 1.02, 0.70 and 8.64")
+@stated("1.93, 1.02, 0.70, 8.64", "Table 9", kind="figure", seeds=(0,), stand_in=MAP)
+@at_most(0.005, because="the largest distance to the printed values, two digits")
 def expert_values(run: Run) -> float:
     printed = {"tiger": 1.93, "maze": 1.02, "grid": 0.70, "heaven": 8.64}
     worst = 0.0
@@ -117,15 +109,9 @@ def expert_values(run: Run) -> float:
     return worst
 
 
-@PAPER.claim(
-    says="The experts reach 5, 4, 13 and 19 beliefs",
-    published="5, 4, 13, 19",
-    where="Table 4",
-    kind="theorem",
-    seeds=(0,),
-    stand_in=MAP,
-    expect=at_most(0.0, because="counts; the branch of Heaven/Hell is placed by the last of them"),
-)
+@PAPER.claim("The experts reach 5, 4, 13 and 19 beliefs")
+@stated("5, 4, 13, 19", "Table 4", kind="theorem", seeds=(0,), stand_in=MAP)
+@at_most(0.0, because="counts; the branch of Heaven/Hell is placed by the last of them")
 def reachable_beliefs(run: Run) -> float:
     wrong = 0
     for name, count in (("tiger", 5), ("maze", 4), ("grid", 13), ("heaven", 19)):
@@ -143,14 +129,9 @@ def tiger_value(listen: float, success: float) -> float:
     return rl.PBPISolver().solve(pomdp, R).value(pomdp)
 
 
-@PAPER.claim(
-    says="Of two rewards of the tiger the one closer to the truth plans worse",
-    published=0.91,
-    where="Table 5",
-    kind="ordering",
-    seeds=(0,),
-    expect=at_least(0.0, because="the value for R1 less that for R2, exact plans"),
-)
+@PAPER.claim("Of two rewards of the tiger the one closer to the truth plans worse")
+@stated(0.91, "Table 5", kind="ordering", seeds=(0,))
+@at_least(0.0, because="the value for R1 less that for R2, exact plans")
 def closer_reward_plans_worse(run: Run) -> float:
     # R1 lies on a tie of opening at two and at three: at 5.68 the plan waits for three, at 5.685,
     # which is printed as 5.68 or 5.69, for two as the paper says.
@@ -158,27 +139,17 @@ def closer_reward_plans_worse(run: Run) -> float:
     return tiger_value(-1.0, 5.685) - tiger_value(3.05, 10.0)
 
 
-@PAPER.claim(
-    says="Planning for the reward R2 of the tiger earns 1.02",
-    published=1.02,
-    where="Table 5",
-    kind="figure",
-    seeds=(0,),
-    expect=within(0.005, because="two digits; the plan is optimal, its bounds meet"),
-)
+@PAPER.claim("Planning for the reward R2 of the tiger earns 1.02")
+@stated(1.02, "Table 5", kind="figure", seeds=(0,))
+@within(0.005, because="two digits; the plan is optimal, its bounds meet")
 def value_of_the_closer_reward(run: Run) -> float:
     return tiger_value(3.05, 10.0)
 
 
-@PAPER.claim(
-    says="Planning for the learned reward earns what the expert earns",
-    published=0.0,
-    where="Table 6, D(R*), Tiger, Maze, Grid and Heaven/Hell",
-    kind="figure",
-    seeds=(0,),
-    stand_in=MAP + "; the weight of the penalty is not in the paper",
-    expect=at_most(0.005, because="the largest of the four differences, two digits"),
-)
+@PAPER.claim("Planning for the learned reward earns what the expert earns")
+@stated(0.0, "Table 6, D(R*), Tiger, Maze, Grid and Heaven/Hell", kind="figure", seeds=(0,))
+@measured(stand_in=MAP + "; the weight of the penalty is not in the paper")
+@at_most(0.005, because="the largest of the four differences, two digits")
 def explained_controllers(run: Run) -> float:
     worst = 0.0
     for name in ("tiger", "maze", "grid", "heaven"):
@@ -192,15 +163,10 @@ def explained_controllers(run: Run) -> float:
     return worst
 
 
-@PAPER.claim(
-    says="The expert is optimal for the learned reward",
-    published=0.0,
-    where="Table 6, D(R_L), Tiger, Maze, Grid and Heaven/Hell, all methods that apply",
-    kind="figure",
-    seeds=(0,),
-    stand_in=MAP + "; the weight of the penalty is not in the paper",
-    expect=at_most(0.005, because="the largest of the differences, two digits"),
-)
+@PAPER.claim("The expert is optimal for the learned reward", kind="figure")
+@stated(0.0, "Table 6, D(R_L), Tiger, Maze, Grid and Heaven/Hell, all methods that apply")
+@measured(seeds=(0,), stand_in=MAP + "; the weight of the penalty is not in the paper")
+@at_most(0.005, because="the largest of the differences, two digits")
 def expert_stays_optimal(run: Run) -> float:
     worst = 0.0
     for name in ("tiger", "maze", "grid", "heaven"):
@@ -212,14 +178,10 @@ def expert_stays_optimal(run: Run) -> float:
     return worst
 
 
-@PAPER.claim(
-    says="Deviations: 375/75/39, 54/18/12 and 4096/2048/1044 new nodes",
-    published="375/75/39, 54/18/12, 4096/2048/1044",
-    where="Table 6, |N_new| of Tiger, Maze and Grid",
-    kind="theorem",
-    seeds=(0,),
-    expect=at_most(0.0, because="counts"),
-)
+@PAPER.claim("Deviations: 375/75/39, 54/18/12 and 4096/2048/1044 new nodes")
+@stated("375/75/39, 54/18/12, 4096/2048/1044", "Table 6, |N_new| of Tiger, Maze and Grid")
+@measured(kind="theorem", seeds=(0,))
+@at_most(0.0, because="counts")
 def new_nodes(run: Run) -> float:
     printed = {"tiger": (375, 75, 39), "maze": (54, 18, 12), "grid": (4096, 2048, 1044)}
     wrong = 0
@@ -250,46 +212,26 @@ def learned_as_good(run: Run, method: str) -> float:
     return float(worst >= 0.99)
 
 
-@PAPER.claim(
-    method="TrajectoryIRL",
-    says="MMFE earns what the expert earns on Tiger, Maze, Grid and Heaven/Hell",
-    published="equal",
-    where="Table 10, MMFE",
-    kind="ordering",
-    seeds=(0, 1),
-    full_seeds=SEEDS,
-    stand_in=MAP,
-    expect=holds(because="every seed, problem and basis: at least 99 % of the expert's value"),
-)
+@PAPER.claim("MMFE earns what the expert earns on Tiger, Maze, Grid and Heaven/Hell")
+@stated("equal", "Table 10, MMFE")
+@measured(method="TrajectoryIRL", kind="ordering", seeds=(0, 1), full_seeds=SEEDS, stand_in=MAP)
+@holds(because="every seed, problem and basis: at least 99 % of the expert's value")
 def margin_of_expectations(run: Run) -> float:
     return learned_as_good(run, "mmfe")
 
 
-@PAPER.claim(
-    method="TrajectoryIRL",
-    says="PRJ earns what the expert earns on Tiger, Maze, Grid and Heaven/Hell",
-    published="equal",
-    where="Table 10, PRJ",
-    kind="ordering",
-    seeds=(0, 1),
-    full_seeds=SEEDS,
-    stand_in=MAP,
-    expect=holds(because="every seed, problem and basis: at least 99 % of the expert's value"),
-)
+@PAPER.claim("PRJ earns what the expert earns on Tiger, Maze, Grid and Heaven/Hell")
+@stated("equal", "Table 10, PRJ")
+@measured(method="TrajectoryIRL", kind="ordering", seeds=(0, 1), full_seeds=SEEDS, stand_in=MAP)
+@holds(because="every seed, problem and basis: at least 99 % of the expert's value")
 def projection(run: Run) -> float:
     return learned_as_good(run, "prj")
 
 
-@PAPER.claim(
-    method="TrajectoryIRL",
-    says="Tiger: MMFE needs no more than a hundred trajectories to earn what the expert earns",
-    published="fewer trajectories than MMV and PRJ",
-    where="Figure 10",
-    kind="own",
-    seeds=SEEDS,
-    full_seeds=tuple(range(20)),
-    expect=at_least(0.99, because="share of the expert's value; the figure has no numbers"),
-)
+@PAPER.claim("Tiger: MMFE needs no more than a hundred trajectories to earn what the expert earns")
+@stated("fewer trajectories than MMV and PRJ", "Figure 10")
+@measured(method="TrajectoryIRL", kind="own", seeds=SEEDS, full_seeds=tuple(range(20)))
+@at_least(0.99, because="share of the expert's value; the figure has no numbers")
 def few_trajectories(run: Run) -> float:
     pomdp, expert = world("tiger")
     logs = pomdp.sample(expert, 100, 20, random_state=run.seed)
@@ -297,15 +239,9 @@ def few_trajectories(run: Run) -> float:
     return model.policy_.value(pomdp) / expert.value(pomdp)
 
 
-@PAPER.claim(
-    says="Rock Sample: the expert is optimal for the reward that the witness method learns",
-    published=0.0,
-    where="Table 6, D(R_L), Rock Sample",
-    kind="own",
-    seeds=(0,),
-    stand_in=ROCKS,
-    expect=within(0.005, 0.0, because="two digits; a map of our own"),
-)
+@PAPER.claim("Rock Sample: the expert is optimal for the reward that the witness method learns")
+@stated(0.0, "Table 6, D(R_L), Rock Sample", kind="own", seeds=(0,), stand_in=ROCKS)
+@within(0.005, 0.0, because="two digits; a map of our own")
 def rock_sample_stays_optimal(run: Run) -> float:
     if run.full:
         pomdp = rl.make_rock_sample(4, 3)
@@ -322,17 +258,10 @@ def rock_sample_stays_optimal(run: Run) -> float:
     return abs(expert.value(pomdp, R) - model.policy_.value(pomdp, R))
 
 
-@PAPER.claim(
-    method="TrajectoryIRL",
-    says="Rock Sample with the compact basis: MMFE comes within 6 % of the expert",
-    published=20.05 / 21.11,
-    where="Table 10, Rock Sample, C",
-    kind="own",
-    seeds=(0,),
-    full_seeds=SEEDS,
-    stand_in=ROCKS,
-    expect=at_least(0.94, because="the printed values of MMFE and of the expert; our map"),
-)
+@PAPER.claim("Rock Sample with the compact basis: MMFE comes within 6 % of the expert")
+@stated(20.05 / 21.11, "Table 10, Rock Sample, C")
+@measured(method="TrajectoryIRL", kind="own", seeds=(0,), full_seeds=SEEDS, stand_in=ROCKS)
+@at_least(0.94, because="the printed values of MMFE and of the expert; our map")
 def rock_sample_from_logs(run: Run) -> float:
     pomdp = rl.make_rock_sample(4, 3) if run.full else rl.make_rock_sample(2, 1)
     expert = rl.PBPISolver().solve(pomdp)

@@ -30,10 +30,8 @@ PAPER = Paper(
         "Section 2.7": "closed-form-gradient",
     },
     refutations={
-        "power-iteration": (
-            "Power iteration finds the eigenvalue of largest magnitude, which is not the "
-            "smallest one of an indefinite matrix."
-        )
+        "power-iteration": "Power iteration finds the eigenvalue of largest magnitude, which is "
+        "not the smallest one of an indefinite matrix.",
     },
     methods=(
         Method(

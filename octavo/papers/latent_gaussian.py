@@ -14,7 +14,7 @@ import numpy as np
 
 from octavo import bayes, data, plot
 from octavo.catalogue import Method, Paper
-from octavo.claims import NotMeasurable, Run, at_least, at_most, holds
+from octavo.claims import NotMeasurable, Run, at_least, at_most, holds, measured, stated
 
 PAPER = Paper(
     key="latent-gaussian",
@@ -162,24 +162,19 @@ def distance(marginal: Any, draws: np.ndarray) -> float:
 
 
 # --- Figure 2 ---------------------------------------------------------------------------------
-
 figure_2 = PAPER.section(where="Section 4.5 and Figure 2", kind="ordering")
 
 
-@figure_2.claim(
-    "Weak correlations: the local correction EP-L is sufficiently accurate",
-    "sufficiently accurate",
-    expect=at_most(0.01, because="a total variation of one per cent cannot be seen in a plot"),
-)
+@figure_2.claim("Weak correlations: the local correction EP-L is sufficiently accurate")
+@stated("sufficiently accurate")
+@at_most(0.01, because="a total variation of one per cent cannot be seen in a plot")
 def local_suffices(run: Run) -> float:
     return toy_error(WEAK, "ep-l")
 
 
-@figure_2.claim(
-    "Strong correlations: EP-L is clearly insufficient and EP-FACT accurate",
-    "clearly insufficient",
-    expect=at_least(3.0, because="error of EP-L over that of EP-FACT, in both strong models"),
-)
+@figure_2.claim("Strong correlations: EP-L is clearly insufficient and EP-FACT accurate")
+@stated("clearly insufficient")
+@at_least(3.0, because="error of EP-L over that of EP-FACT, in both strong models")
 def strong_correlations_need_factors(run: Run) -> float:
     ratios = [toy_error(row, "ep-l") / toy_error(row, "ep-fact") for row in (STRONG, MANY)]
     run.note("ratios " + ", ".join(f"{r:.2f}" for r in ratios))
@@ -189,8 +184,8 @@ def strong_correlations_need_factors(run: Run) -> float:
 @figure_2.claim(
     "EP-1STEP and EP-FACT are almost indistinguishable even for strong prior correlations (n = 3)",
     "almost indistinguishable",
-    expect=at_most(0.01, because="a total variation of one per cent cannot be seen in a plot"),
 )
+@at_most(0.01, because="a total variation of one per cent cannot be seen in a plot")
 def one_step_agrees(run: Run) -> float:
     model = toy(STRONG, "ep")
     x, _ = exact(STRONG)
@@ -198,33 +193,25 @@ def one_step_agrees(run: Run) -> float:
     return float(0.5 * np.trapezoid(abs(one - fact), x))
 
 
-@figure_2.claim(
-    "EP-OPW performs slightly worse than EP-FACT",
-    "slightly worse",
-    expect=at_least(1.0, because="error of EP-OPW over that of EP-FACT, least of three models"),
-)
+@figure_2.claim("EP-OPW performs slightly worse than EP-FACT", "slightly worse")
+@at_least(1.0, because="error of EP-OPW over that of EP-FACT, least of three models")
 def opw_is_worse(run: Run) -> float:
     ratios = [toy_error(row, "ep-opw") / toy_error(row, "ep-fact") for row in (WEAK, STRONG, MANY)]
     run.note("ratios " + ", ".join(f"{r:.2f}" for r in ratios))
     return min(ratios)
 
 
-@figure_2.claim(
-    "EP-OPW can turn negative",
-    "negative",
-    expect=holds(because="a density clipped at zero where EP-FACT's is positive"),
-)
+@figure_2.claim("EP-OPW can turn negative", "negative")
+@holds(because="a density clipped at zero where EP-FACT's is positive")
 def opw_turns_negative(run: Run) -> float:
     found = toy(MANY, "ep").marginal(0, "ep-opw"), toy(MANY, "ep").marginal(0, "ep-fact")
     x = np.linspace(found[1].quantile(1e-4), found[1].quantile(1 - 1e-4), 2001)
     return float((found[0].density(x) <= 0).any())
 
 
-@figure_2.claim(
-    "Strong correlations: all Laplace-based marginals but LA-CM2 and LA-TK are far off",
-    "far off",
-    expect=at_least(3.0, because="least error of LM-G, LM-L, LA-CM, LA-FACT over EP-FACT's"),
-)
+@figure_2.claim("Strong correlations: all Laplace-based marginals but LA-CM2 and LA-TK are far off")
+@stated("far off")
+@at_least(3.0, because="least error of LM-G, LM-L, LA-CM, LA-FACT over EP-FACT's")
 def laplace_fails(run: Run) -> float:
     ratios = []
     for row in (STRONG, MANY):
@@ -233,11 +220,8 @@ def laplace_fails(run: Run) -> float:
     return min(ratios)
 
 
-@figure_2.claim(
-    "LA-CM2 can be almost as accurate as LA-TK",
-    "almost as accurate",
-    expect=at_most(1.2, because="error of LA-CM2 over that of LA-TK, in both strong models"),
-)
+@figure_2.claim("LA-CM2 can be almost as accurate as LA-TK", "almost as accurate")
+@at_most(1.2, because="error of LA-CM2 over that of LA-TK, in both strong models")
 def cm2_is_nearly_tk(run: Run) -> float:
     return max(toy_error(row, "la-cm2") / toy_error(row, "la-tk") for row in (STRONG, MANY))
 
@@ -260,17 +244,10 @@ def steps(run: Run, row: str) -> float:
     return toy_error(model, "ep-fact", "step")
 
 
-@PAPER.claim(
-    says="Regression with double exponential priors: the corrected marginals are accurate",
-    where="Section 4.5 and Figure 4",
-    published="accurate",
-    kind="ordering",
-    seeds=SEEDS,
-    stand_in="the penalty is the one of largest evidence, the noise the true one",
-    expect=at_most(
-        0.03, because="largest gap of distribution functions, averaged over coefficients"
-    ),
-)
+@PAPER.claim("Regression with double exponential priors: the corrected marginals are accurate")
+@stated("accurate", "Section 4.5 and Figure 4", kind="ordering", seeds=SEEDS)
+@measured(stand_in="the penalty is the one of largest evidence, the noise the true one")
+@at_most(0.03, because="largest gap of distribution functions, averaged over coefficients")
 def sparse_regression(run: Run) -> float:
     rng = np.random.default_rng(run.seed)
     U = rng.standard_normal((8, 8))
@@ -313,14 +290,9 @@ def combination_gaps(model: Any, draws: np.ndarray, names: tuple[str, ...]) -> d
     }
 
 
-@PAPER.claim(
-    says="Terms on combinations: EP-FACT is significantly better than EP's Gaussian",
-    where="Section 4.5 and Figure 5",
-    published="significantly better",
-    kind="ordering",
-    seeds=SEEDS,
-    expect=at_most(0.8, because="mean gap of distribution functions over that of the Gaussian"),
-)
+@PAPER.claim("Terms on combinations: EP-FACT is significantly better than EP's Gaussian")
+@stated("significantly better", "Section 4.5 and Figure 5", kind="ordering", seeds=SEEDS)
+@at_most(0.8, because="mean gap of distribution functions over that of the Gaussian")
 def logistic_regression(run: Run) -> float:
     from scipy.special import log_ndtr
 
@@ -345,14 +317,11 @@ def logistic_regression(run: Run) -> float:
 
 
 @PAPER.claim(
-    says="Factorised marginals are an order of magnitude faster than those that factor a matrix "
-    "at every grid point",
-    where="Section 1.2 and Table 1",
-    published="an order of magnitude",
-    kind="speed",
-    seeds=SEEDS,
-    expect=at_least(5.0, because='time of EP-1STEP over EP-FACT; "order of magnitude" from half'),
+    "Factorised marginals are an order of magnitude faster than those that factor a matrix "
+    "at every grid point"
 )
+@stated("an order of magnitude", "Section 1.2 and Table 1", kind="speed", seeds=SEEDS)
+@at_least(5.0, because='time of EP-1STEP over EP-FACT; "order of magnitude" from half')
 def factors_are_fast(run: Run) -> float:
     side = 80 if run.full else 30
     rng = np.random.default_rng(run.seed)
@@ -367,13 +336,11 @@ def factors_are_fast(run: Run) -> float:
 
 
 @PAPER.claim(
-    says="Breadth-first search needs fewer evaluations than the axis grid",
-    where="Section 5 and Figure 6",
-    published="fewer",
-    kind="ordering",
+    "Breadth-first search needs fewer evaluations than the axis grid",
     stand_in="a standard normal in two, three and four dimensions: the text states no example",
-    expect=at_most(1.0, because="evaluations of the one over those of the other, largest ratio"),
 )
+@stated("fewer", "Section 5 and Figure 6", kind="ordering")
+@at_most(1.0, because="evaluations of the one over those of the other, largest ratio")
 def fewer_evaluations(run: Run) -> float:
     ratios = []
     for d in (2, 3, 4):
@@ -420,8 +387,8 @@ figure_7 = PAPER.section(where="Section 6.1 and Figure 7", kind="ordering")
     "Volatility of 50 days: marginals of the hyper-parameters by EP and Laplace are nearly "
     "indistinguishable",
     "nearly indistinguishable",
-    expect=at_most(0.05, because="total variation, the larger of two; hardly seen in a plot"),
 )
+@at_most(0.05, because="total variation, the larger of two; hardly seen in a plot")
 def volatility_hyper_parameters(run: Run) -> float:
     gaps = []
     for k in (0, 1):
@@ -431,13 +398,9 @@ def volatility_hyper_parameters(run: Run) -> float:
     return max(gaps)
 
 
-@figure_7.claim(
-    "Volatility of 50 days: EP is around five times slower than Laplace",
-    5.0,
-    kind="speed",
-    seeds=SEEDS,
-    expect=at_most(10.0, because='"around a factor 5"; at most twice that'),
-)
+@figure_7.claim("Volatility of 50 days: EP is around five times slower than Laplace")
+@stated(5.0, kind="speed", seeds=SEEDS)
+@at_most(10.0, because='"around a factor 5"; at most twice that')
 def volatility_time(run: Run) -> float:
     volatility.cache_clear()
     return volatility("ep", 50)[1] / volatility("laplace", 50)[1]
@@ -446,8 +409,8 @@ def volatility_time(run: Run) -> float:
 @figure_7.claim(
     "Volatility of 50 days: EP-L cannot be told from the corrections that are more involved",
     "practically indistinguishable",
-    expect=at_most(0.02, because="total variation to EP-1STEP for f_50 and μ, the larger"),
 )
+@at_most(0.02, because="total variation to EP-1STEP for f_50 and μ, the larger")
 def volatility_local(run: Run) -> float:
     model = volatility("ep", 50)[0].model_
     gaps = []
@@ -459,7 +422,6 @@ def volatility_local(run: Run) -> float:
 
 
 # --- the Cox process --------------------------------------------------------------------------
-
 RAINFOREST = "a simulated forest on the same grid: the trees and altitudes are not to be had here"
 figures_9_10 = PAPER.section(
     where="Section 6.2, Figures 9 and 10", seeds=SEEDS, stand_in=RAINFOREST
@@ -485,24 +447,18 @@ def forest(seed: int, full: bool) -> dict[str, Any]:
     return fits
 
 
-@figures_9_10.claim(
-    "EP is a small constant factor slower than Laplace on the Cox process",
-    "a small constant factor",
-    kind="speed",
-    expect=at_most(5.0, because="the factor that the text gives for volatilities"),
-)
+@figures_9_10.claim("EP is a small constant factor slower than Laplace on the Cox process")
+@stated("a small constant factor", kind="speed")
+@at_most(5.0, because="the factor that the text gives for volatilities")
 def cox_time(run: Run) -> float:
     fits = forest(run.seed, run.full)
     run.note(f"{fits['ep'][0].model_.mean_.size} latents")
     return fits["ep"][1] / fits["laplace"][1]
 
 
-@figures_9_10.claim(
-    "EP and Laplace differ little in mean and variance of the log intensity",
-    "slightly",
-    kind="ordering",
-    expect=at_most(0.25, because="largest difference of means, in standard deviations"),
-)
+@figures_9_10.claim("EP and Laplace differ little in mean and variance of the log intensity")
+@stated("slightly", kind="ordering")
+@at_most(0.25, because="largest difference of means, in standard deviations")
 def cox_agreement(run: Run) -> float:
     fits = forest(run.seed, run.full)
     one, other = fits["ep"][0], fits["laplace"][0]
@@ -510,7 +466,6 @@ def cox_agreement(run: Run) -> float:
 
 
 # --- ionosphere -------------------------------------------------------------------------------
-
 figure_11 = PAPER.section(where="Section 6.3 and Figure 11", kind="ordering", seeds=SEEDS)
 LATENT = 40  # the paper's j = 41
 
@@ -565,11 +520,8 @@ def ionosphere_draws(seed: int, full: bool) -> np.ndarray:
     ).ravel()
 
 
-@figure_11.claim(
-    "Ionosphere, latent 41: marginals based on EP agree with sampling",
-    "agree",
-    expect=at_most(0.03, because="largest gap of distribution functions, EP-FACT"),
-)
+@figure_11.claim("Ionosphere, latent 41: marginals based on EP agree with sampling", "agree")
+@at_most(0.03, because="largest gap of distribution functions, EP-FACT")
 def ionosphere_ep(run: Run) -> float:
     ep, _, _, _ = ionosphere()
     draws = ionosphere_draws(run.seed, run.full)
@@ -578,11 +530,8 @@ def ionosphere_ep(run: Run) -> float:
     return gaps["ep-fact"]
 
 
-@figure_11.claim(
-    "Ionosphere, latent 41: marginals based on Laplace's method do not",
-    "do not",
-    expect=at_least(0.05, because="least gap of distribution functions of LM-G, LM-L and LA-CM2"),
-)
+@figure_11.claim("Ionosphere, latent 41: marginals based on Laplace's method do not", "do not")
+@at_least(0.05, because="least gap of distribution functions of LM-G, LM-L and LA-CM2")
 def ionosphere_laplace(run: Run) -> float:
     _, laplace, _, _ = ionosphere()
     draws = ionosphere_draws(run.seed, run.full)
@@ -595,14 +544,11 @@ def ionosphere_laplace(run: Run) -> float:
 
 
 @PAPER.claim(
-    says="Ranking with constraints: EP-FACT improves on EP's Gaussian marginals",
-    where="Section 6.4 and Figure 12",
-    published="improves",
-    kind="ordering",
-    seeds=SEEDS,
+    "Ranking with constraints: EP-FACT improves on EP's Gaussian marginals",
     stand_in="45 simulated games of four players in nine years: the tennis results are not at hand",
-    expect=at_most(1.0, because="mean gap of distribution functions over that of the Gaussian"),
 )
+@stated("improves", "Section 6.4 and Figure 12", kind="ordering", seeds=SEEDS)
+@at_most(1.0, because="mean gap of distribution functions over that of the Gaussian")
 def tennis(run: Run) -> float:
     from scipy.special import log_ndtr
 
@@ -639,16 +585,11 @@ def tennis(run: Run) -> float:
 
 
 # --- identities -------------------------------------------------------------------------------
-
 theory = PAPER.section(kind="theorem", seeds=SEEDS)
 
 
-@theory.claim(
-    "EP-FACT is exact for two latents",
-    "exact",
-    where="Section 4.2",
-    expect=at_most(2e-3, because="total variation to a sum over a grid of 1001 x 1001 points"),
-)
+@theory.claim("EP-FACT is exact for two latents", "exact", "Section 4.2")
+@at_most(2e-3, because="total variation to a sum over a grid of 1001 x 1001 points")
 def two_latents_are_exact(run: Run) -> float:
     from scipy.special import log_ndtr
 
@@ -668,12 +609,9 @@ def two_latents_are_exact(run: Run) -> float:
     return float(0.5 * np.trapezoid(abs(model.marginal(0).density(x) - p), x))
 
 
-@theory.claim(
-    "The factorised correction lies between the two bounds",
-    "c_lower ≤ c ≤ c_upper",
-    where="Section 4.2",
-    expect=holds(because="Jensen and Hölder; the exact factor by a million draws lies there too"),
-)
+@theory.claim("The factorised correction lies between the two bounds")
+@stated("c_lower ≤ c ≤ c_upper", "Section 4.2")
+@holds(because="Jensen and Hölder; the exact factor by a million draws lies there too")
 def bounds_hold(run: Run) -> float:
     from scipy.special import log_ndtr
 
@@ -705,14 +643,9 @@ def bounds_hold(run: Run) -> float:
     return float(held)
 
 
-@theory.claim(
-    "The Takahashi equations give the inverse on the pattern of the factor",
-    "exact",
-    where="Appendix A",
-    expect=at_most(
-        1e-12, because="largest difference from a dense inverse with entries of order one"
-    ),
-)
+@theory.claim("The Takahashi equations give the inverse on the pattern of the factor")
+@stated("exact", "Appendix A")
+@at_most(1e-12, because="largest difference from a dense inverse with entries of order one")
 def selected_inverse(run: Run) -> float:
     import scipy.sparse as sp
 
@@ -722,9 +655,6 @@ def selected_inverse(run: Run) -> float:
     Q = sp.csr_array(root @ root.T + sp.eye_array(n))
     V = bayes.selected_inverse(Q).tocoo()
     return float(abs(V.data - np.linalg.inv(Q.toarray())[V.row, V.col]).max())
-
-
-# --- figures ----------------------------------------------------------------------------------
 
 
 @PAPER.figure("Marginals by method in a probit model of 32 strongly correlated latents (Figure 2)")

@@ -16,7 +16,7 @@ import numpy as np
 
 from octavo import cluster, data, plot
 from octavo.catalogue import Method, Paper, Trial
-from octavo.claims import Run, at_least, at_most, within
+from octavo.claims import Run, at_least, at_most, measured, stated, within
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -57,9 +57,7 @@ PAPER = Paper(
             ),
             trials={
                 "LevelSetSpectralClustering": Trial(
-                    cost="rows in few columns, else their square",
-                    rows_needed=20,
-                    row_limit=100_000,
+                    cost="rows in few columns, else their square", rows_needed=20, row_limit=100_000
                 )
             },
         ),
@@ -102,17 +100,9 @@ def limit_eigenvalues(h: float) -> Any:
     return np.sort(np.linalg.eigvals(K / K.sum(axis=1, keepdims=True)).real)[::-1][:4]
 
 
-@PAPER.claim(
-    says="The operator of the sample converges to its limit in norm as the sample grows",
-    where="Theorem 4",
-    published="to 0",
-    kind="ordering",
-    expect=at_least(
-        1.0, because="the gap at n over the gap at 16 n, on 50 functions of norm one: it falls"
-    ),
-    seeds=SEEDS,
-    full_seeds=FULL_SEEDS,
-)
+@PAPER.claim("The operator of the sample converges to its limit in norm as the sample grows")
+@stated("to 0", "Theorem 4", kind="ordering", seeds=SEEDS, full_seeds=FULL_SEEDS)
+@at_least(1.0, because="the gap at n over the gap at 16 n, on 50 functions of norm one: it falls")
 def operator_converges(run: Run) -> float:
     small = 500 if run.full else 250
     curve = cluster.consistency_curve(
@@ -130,17 +120,11 @@ def operator_converges(run: Run) -> float:
 
 
 @PAPER.claim(
-    says="Below the gap two eigenvalues tend to 1 and the third stays away from it: 1 - λ_3 over "
-    "that of the limit operator",
-    where="Theorem 7, part 1",
-    published=1.0,
-    kind="theorem",
-    expect=within(
-        0.15, because="a mean over a few hundred neighbours is off by about a twentieth; thrice it"
-    ),
-    seeds=SEEDS,
-    full_seeds=FULL_SEEDS,
+    "Below the gap two eigenvalues tend to 1 and the third stays away from it: 1 - λ_3 over "
+    "that of the limit operator"
 )
+@stated(1.0, "Theorem 7, part 1", kind="theorem", seeds=SEEDS, full_seeds=FULL_SEEDS)
+@within(0.15, because="a mean over a few hundred neighbours is off by about a twentieth; thrice it")
 def eigenvalues_converge(run: Run) -> float:
     model = fitted(run, 8000 if run.full else 2000, BELOW)[0]
     values = model.eigenvalues_
@@ -151,15 +135,11 @@ def eigenvalues_converge(run: Run) -> float:
 
 
 @PAPER.claim(
-    says="Beyond the gap the points of feature space lie in cubes, one a component, that do not "
-    "overlap: largest coordinate of a point less its e_k",
-    where="Theorem 10 and its proof",
-    published=0.5,
-    kind="theorem",
-    expect=at_most(0.5, because="cubes of edge 2 C_0 < 1 about the canonical vectors"),
-    seeds=SEEDS,
-    full_seeds=FULL_SEEDS,
+    "Beyond the gap the points of feature space lie in cubes, one a component, that do not "
+    "overlap: largest coordinate of a point less its e_k"
 )
+@stated(0.5, "Theorem 10 and its proof", kind="theorem", seeds=SEEDS, full_seeds=FULL_SEEDS)
+@at_most(0.5, because="cubes of edge 2 C_0 < 1 about the canonical vectors")
 def cubes_do_not_overlap(run: Run) -> float:
     model, points, side = fitted(run, 8000 if run.full else 2000, BEYOND)
     run.note(f"{model.n_components_graph_} component of the graph at h = {BEYOND}, gap {GAP}")
@@ -170,15 +150,11 @@ def cubes_do_not_overlap(run: Run) -> float:
 
 
 @PAPER.claim(
-    says="The scale may be larger than where the neighbourhood graph merges the clusters: largest "
-    "h with an adjusted Rand index of 0.99, as a multiple of the graph's",
-    where="Theorem 10: h_max > d_min",
-    published="> 1",
-    kind="theorem",
-    expect=at_least(1.1, because="strictly larger, on a grid of h whose steps are a tenth"),
-    seeds=SEEDS,
-    full_seeds=FULL_SEEDS,
+    "The scale may be larger than where the neighbourhood graph merges the clusters: largest "
+    "h with an adjusted Rand index of 0.99, as a multiple of the graph's"
 )
+@stated("> 1", "Theorem 10: h_max > d_min", kind="theorem", seeds=SEEDS, full_seeds=FULL_SEEDS)
+@at_least(1.1, because="strictly larger, on a grid of h whose steps are a tenth")
 def range_of_h(run: Run) -> float:
     from sklearn.metrics import adjusted_rand_score
 
@@ -201,17 +177,14 @@ def range_of_h(run: Run) -> float:
 
 
 @PAPER.claim(
-    says="Two moons in noise at h = 0.6, where the graph is connected: adjusted Rand index of the "
+    "Two moons in noise at h = 0.6, where the graph is connected: adjusted Rand index of the "
     "kept moon points, less that of the graph's components",
-    where="Theorem 10 and the remark below it",
-    published="separated; not separated",
-    kind="theorem",
     stand_in="the paper has no data: 1,500 points of two moons, 500 uniform ones, 30 % dropped by "
     "a kernel density of bandwidth 0.1",
-    expect=at_least(0.99, because="all but a handful of points; one component scores 0"),
-    seeds=SEEDS,
-    full_seeds=FULL_SEEDS,
 )
+@stated("separated; not separated", "Theorem 10 and the remark below it", seeds=SEEDS)
+@measured(full_seeds=FULL_SEEDS, kind="theorem")
+@at_least(0.99, because="all but a handful of points; one component scores 0")
 def moons_beyond_the_gap(run: Run) -> float:
     from sklearn.metrics import adjusted_rand_score
 
@@ -228,7 +201,6 @@ def moons_beyond_the_gap(run: Run) -> float:
 
 
 # --- beside others, judged by the referee ---------------------------------------------------------
-
 CELLS = {
     f"{p} columns, overlap {overlap}{', outliers' if outliers else ''}": (p, overlap, outliers)
     for p in (2, 5)
@@ -301,9 +273,6 @@ def referee(run: Run, row: str) -> float:
     run.note("; ".join(f"{name} {score:.2f}" for name, score in found.items()))
     ours = found["level sets, noise placed"]
     return ours - max(score for name, score in found.items() if not name.startswith("level"))
-
-
-# --- pictures -------------------------------------------------------------------------------------
 
 
 @PAPER.figure("Two moons in noise: kept and dropped points with the level of their density")

@@ -27,10 +27,8 @@ PAPER = Paper(
         "Figure 1": "scw-errs-least second-order-wins",
     },
     refutations={
-        "rate-of-narow": (
-            "The released code makes no step on rows of small variance, and its rate varies with "
-            "the order of rows; NAROW as its authors wrote it errs less."
-        )
+        "rate-of-narow": "The released code makes no step on rows of small variance, and its rate "
+        "varies with the order of rows; NAROW as its authors wrote it errs less.",
     },
     methods=(
         learner(

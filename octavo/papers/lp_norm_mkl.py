@@ -35,10 +35,8 @@ PAPER = Paper(
         "Theorem 4": "solvers-agree",
     },
     refutations={
-        "paper-update-for-large-block-norms": (
-            "For block norms above 2 the alternation is no descent and swings between values "
-            "far apart; coordinate ascent converges."
-        )
+        "paper-update-for-large-block-norms": "For block norms above 2 the alternation is no "
+        "descent and swings between values far apart; coordinate ascent converges.",
     },
     methods=(
         Method(

@@ -10,7 +10,7 @@ import numpy as np
 
 from octavo import data, kernel, plot
 from octavo.catalogue import Method, Paper, Trial
-from octavo.claims import NotMeasurable, Run, at_least, at_most, within
+from octavo.claims import NotMeasurable, Run, at_least, at_most, measured, stated, within
 
 PAPER = Paper(
     key="maxent-multitask",
@@ -28,9 +28,8 @@ PAPER = Paper(
         "Figure 6": "penalty-of-small-alpha penalty-of-large-alpha printed-penalty-equation",
     },
     refutations={
-        "printed-penalty-equation": (
-            "With 1 + 1/(e^h − 1) in the last display both sides agree to 1e-13."
-        ),
+        "printed-penalty-equation": "With 1 + 1/(e^h − 1) in the last display both sides agree to "
+        "1e-13.",
     },
     methods=(
         Method(
@@ -135,14 +134,9 @@ def gain(train, check, test, **options) -> float:
 # --- theorems -------------------------------------------------------------------------------
 
 
-@PAPER.claim(
-    says="log(α + exp(u'u/2)) lies below the quadratic of Theorem 1, which touches it at v",
-    where="Theorem 1",
-    published="≥ 0",
-    kind="theorem",
-    expect=at_least(-1e-9, because="rounding of terms up to some hundreds"),
-    seeds=SEEDS,
-)
+@PAPER.claim("log(α + exp(u'u/2)) lies below the quadratic of Theorem 1, which touches it at v")
+@stated("≥ 0", "Theorem 1", kind="theorem", seeds=SEEDS)
+@at_least(-1e-9, because="rounding of terms up to some hundreds")
 def bound_holds(run: Run) -> float:
     rng = np.random.default_rng(run.seed)
     n = 200_000 if run.full else 20_000
@@ -159,14 +153,9 @@ def bound_holds(run: Run) -> float:
     return float((right - left).min())
 
 
-@PAPER.claim(
-    says="⌈log(1/ε)/log min(1 + 1/α, 2)⌉ steps are enough for (1 − ε) of the maximum",
-    where="Theorem 2",
-    published="≤ 1 of the bound",
-    kind="theorem",
-    expect=at_most(1.0, because="the largest share of the bound that α = 0.1, 1, 10 and 100 took"),
-    seeds=SEEDS,
-)
+@PAPER.claim("⌈log(1/ε)/log min(1 + 1/α, 2)⌉ steps are enough for (1 − ε) of the maximum")
+@stated("≤ 1 of the bound", "Theorem 2", kind="theorem", seeds=SEEDS)
+@at_most(1.0, because="the largest share of the bound that α = 0.1, 1, 10 and 100 took")
 def steps_within_the_bound(run: Run) -> float:
     tasks = data.make_shared_sparse_tasks(1, 80, 20, random_state=run.seed)
     eps, worst = 1e-3, 0.0
@@ -181,14 +170,9 @@ def steps_within_the_bound(run: Run) -> float:
     return worst
 
 
-@PAPER.claim(
-    says="A task's machine is an ordinary one on the kernel that the switches make",
-    where="Section 7",
-    published="equal",
-    kind="theorem",
-    expect=at_most(1e-3, because="decision values of scikit-learn's SVC, refitted for each task"),
-    seeds=SEEDS,
-)
+@PAPER.claim("A task's machine is an ordinary one on the kernel that the switches make")
+@stated("equal", "Section 7", kind="theorem", seeds=SEEDS)
+@at_most(1e-3, because="decision values of scikit-learn's SVC, refitted for each task")
 def switches_make_ordinary_machines(run: Run) -> float:
     from sklearn.svm import SVC
 
@@ -207,14 +191,9 @@ def switches_make_ordinary_machines(run: Run) -> float:
     return worst
 
 
-@PAPER.claim(
-    says="With α = 0 the tasks decouple into independent support vector machines",
-    where="Section 6",
-    published="equal",
-    kind="theorem",
-    expect=at_most(1e-4, because="coefficients of scikit-learn's SVC, one a task"),
-    seeds=SEEDS,
-)
+@PAPER.claim("With α = 0 the tasks decouple into independent support vector machines")
+@stated("equal", "Section 6", kind="theorem", seeds=SEEDS)
+@at_most(1e-4, because="coefficients of scikit-learn's SVC, one a task")
 def alpha_zero_is_independent(run: Run) -> float:
     from sklearn.svm import SVC
 
@@ -231,13 +210,9 @@ def alpha_zero_is_independent(run: Run) -> float:
 # --- penalties ------------------------------------------------------------------------------
 
 
-@PAPER.claim(
-    says="The implicit equation for h(w) holds",
-    where="Appendix C, last display",
-    published="equal",
-    kind="theorem",
-    expect=at_most(1e-6, because="relative difference of its two sides at h = φ(a(w)) + const"),
-)
+@PAPER.claim("The implicit equation for h(w) holds")
+@stated("equal", "Appendix C, last display", kind="theorem")
+@at_most(1e-6, because="relative difference of its two sides at h = φ(a(w)) + const")
 def printed_penalty_equation(run: Run) -> float:
     alpha, w = 20.0, np.array([0.2, 0.7, 1.5, 3.0])
     E = np.exp(kernel.med_penalty(w, alpha, form="appendix") + np.log1p(1 / alpha)) - 1
@@ -250,24 +225,16 @@ def printed_penalty_equation(run: Run) -> float:
 SHAPE = "h(1/2)/h(1) is 0.25 for a square and 0.5 for an absolute value"
 
 
-@PAPER.claim(
-    says="For small α the penalty resembles the square",
-    where="Appendix C, Figure 6(a)",
-    published=0.25,
-    expect=within(0.01, because=SHAPE),
-)
+@PAPER.claim("For small α the penalty resembles the square", 0.25, "Appendix C, Figure 6(a)")
+@within(0.01, because=SHAPE)
 def penalty_of_small_alpha(run: Run) -> float:
     half, one = kernel.med_penalty([0.5, 1.0], 0.01, form="appendix")
     return float(half / one)
 
 
-@PAPER.claim(
-    says="As α increases a behaviour resembling an absolute value emerges",
-    where="Appendix C, Figure 6(a)",
-    published=0.5,
-    expect=within(0.05, because=SHAPE),
-    stand_in="α = 10⁶, as the text names no value",
-)
+@PAPER.claim("As α increases a behaviour resembling an absolute value emerges")
+@stated(0.5, "Appendix C, Figure 6(a)", stand_in="α = 10⁶, as the text names no value")
+@within(0.05, because=SHAPE)
 def penalty_of_large_alpha(run: Run) -> float:
     half, one = kernel.med_penalty([0.5, 1.0], 1e6, form="appendix")
     dual = kernel.med_penalty([0.5, 1.0], 1e6)
@@ -305,15 +272,11 @@ def split_rows(task, n_train, rng):
 
 
 @PAPER.claim(
-    says="Tasks that share their features have a higher mean AUC together than alone",
-    where="Section 11, Figure 1",
-    published="> 0",
-    kind="ordering",
-    expect=at_least(0.0, because=SAMPLING),
-    seeds=SEEDS,
-    full_seeds=TWENTY,
+    "Tasks that share their features have a higher mean AUC together than alone",
     stand_in="simulated tasks: 6 of 40 rows and 34 features, 5 of which matter, for Dermatology",
 )
+@stated("> 0", "Section 11, Figure 1", kind="ordering", seeds=SEEDS, full_seeds=TWENTY)
+@at_least(0.0, because=SAMPLING)
 def shared_features_help(run: Run) -> float:
     tasks = data.make_shared_sparse_tasks(6, 240, 34, random_state=run.seed)
     parts = split_rows(tasks.task, 40, np.random.default_rng(run.seed))
@@ -321,15 +284,11 @@ def shared_features_help(run: Run) -> float:
 
 
 @PAPER.claim(
-    says="Classes against the rest share features: together they have a higher mean AUC than alone",
-    where="Section 11, Figure 1",
-    published="> 0",
-    kind="ordering",
-    expect=at_least(0.0, because=SAMPLING),
-    seeds=SEEDS,
-    full_seeds=TWENTY,
+    "Classes against the rest share features: together they have a higher mean AUC than alone",
     stand_in="the ten digits of scikit-learn, 40 images a task, for Dermatology",
 )
+@stated("> 0", "Section 11, Figure 1", kind="ordering", seeds=SEEDS, full_seeds=TWENTY)
+@at_least(0.0, because=SAMPLING)
 def digits_one_against_rest(run: Run) -> float:
     from sklearn.datasets import load_digits
 
@@ -354,16 +313,10 @@ def many_kernels(n_features):
     return linear + ladder
 
 
-@PAPER.claim(
-    says="Tasks that share kernels have a higher mean AUC together than alone",
-    where="Section 11, Figure 2(a)",
-    published="> 0",
-    kind="ordering",
-    expect=at_least(0.0, because=SAMPLING),
-    seeds=SEEDS,
-    full_seeds=TWENTY,
-    stand_in="simulated tasks: 10 of 40 rows and 9 features, 3 of which matter, for Landmine",
-)
+@PAPER.claim("Tasks that share kernels have a higher mean AUC together than alone")
+@stated("> 0", "Section 11, Figure 2(a)", kind="ordering", seeds=SEEDS, full_seeds=TWENTY)
+@measured(stand_in="simulated tasks: 10 of 40 rows and 9 features, 3 of which matter, for Landmine")
+@at_least(0.0, because=SAMPLING)
 def shared_kernels_help(run: Run) -> float:
     tasks = data.make_shared_sparse_tasks(10, 140, 9, n_informative=3, random_state=run.seed)
     parts = split_rows(tasks.task, 40, np.random.default_rng(run.seed))
@@ -463,29 +416,21 @@ HEART = PAPER.section(
 )
 
 
-@HEART.claim(
-    says="Adaptive pooling at α = 1e5 has a higher AUC than independent machines",
-    published="> 0",
-    expect=at_least(0.0, because=SAMPLING),
-)
+@HEART.claim("Adaptive pooling at α = 1e5 has a higher AUC than independent machines", "> 0")
+@at_least(0.0, because=SAMPLING)
 def heart_against_independent(run: Run) -> float:
     independent, _, adaptive = heart_scores(run.seed)
     return adaptive - independent
 
 
-@HEART.claim(
-    says="Adaptive pooling at α = 1e5 has a higher AUC than one machine on all tasks",
-    published="> 0",
-    expect=at_least(0.0, because=SAMPLING),
-)
+@HEART.claim("Adaptive pooling at α = 1e5 has a higher AUC than one machine on all tasks", "> 0")
+@at_least(0.0, because=SAMPLING)
 def heart_against_pooled(run: Run) -> float:
     _, pooled, adaptive = heart_scores(run.seed)
     return adaptive - pooled
 
 
 # --- graphs ---------------------------------------------------------------------------------
-
-
 UPPER = np.triu_indices(5, 1)
 EDGE_CS = (0.03, 0.1, 0.3, 1.0)
 
@@ -551,21 +496,17 @@ EDGES = PAPER.section(
 )
 
 
-@EDGES.claim(
-    says="MED ranks the edges of 5-node models better than nodewise l1 regressions with AND",
-    published="> 0",
-    expect=at_least(0.0, because=SAMPLING),
-)
+@EDGES.claim("MED ranks the edges of 5-node models better than nodewise l1 regressions with AND")
+@stated("> 0")
+@at_least(0.0, because=SAMPLING)
 def edges_against_and(run: Run) -> float:
     med, both, _ = edge_aucs(run.seed)
     return med - both
 
 
-@EDGES.claim(
-    says="MED ranks the edges of 5-node models better than nodewise l1 regressions with OR",
-    published="> 0",
-    expect=at_least(0.0, because=SAMPLING),
-)
+@EDGES.claim("MED ranks the edges of 5-node models better than nodewise l1 regressions with OR")
+@stated("> 0")
+@at_least(0.0, because=SAMPLING)
 def edges_against_or(run: Run) -> float:
     med, _, either = edge_aucs(run.seed)
     return med - either
@@ -581,21 +522,21 @@ OWN_EDGES = PAPER.section(
 
 
 @OWN_EDGES.claim(
-    says="A switch for both directions of a pair ranks edges better than the same machines alone, "
+    "A switch for both directions of a pair ranks edges better than the same machines alone, "
     "with AND or with OR",
-    published="> 0",
-    expect=at_least(0.0, because=SAMPLING),
+    "> 0",
 )
+@at_least(0.0, because=SAMPLING)
 def one_switch_for_two_directions(run: Run) -> float:
     return edge_aucs(run.seed)[0] - hinge_auc(run.seed)
 
 
 @OWN_EDGES.claim(
-    says="The hinge is what costs: l1 logistic regressions of the nodes rank edges better than "
+    "The hinge is what costs: l1 logistic regressions of the nodes rank edges better than "
     "their machines",
-    published="> 0",
-    expect=at_least(0.0, because=SAMPLING),
+    "> 0",
 )
+@at_least(0.0, because=SAMPLING)
 def the_hinge_costs(run: Run) -> float:
     return max(edge_aucs(run.seed)[1:]) - hinge_auc(run.seed)
 
@@ -603,15 +544,9 @@ def the_hinge_costs(run: Run) -> float:
 # --- cost -----------------------------------------------------------------------------------
 
 
-@PAPER.claim(
-    says="A path over α takes less than 50 times an independent machine for each task",
-    where="Section 11",
-    published="< 50",
-    kind="speed",
-    unit="times",
-    expect=at_most(50.0, because="ten alphas from 0 to 1000, warm, in the time of α = 0 alone"),
-    seeds=SEEDS,
-)
+@PAPER.claim("A path over α takes less than 50 times an independent machine for each task")
+@stated("< 50", "Section 11", unit="times", kind="speed", seeds=SEEDS)
+@at_most(50.0, because="ten alphas from 0 to 1000, warm, in the time of α = 0 alone")
 def path_in_independent_runs(run: Run) -> float:
     size = (29, 150, 100) if run.full else (10, 80, 50)
     tasks = data.make_shared_sparse_tasks(*size, random_state=run.seed)
@@ -628,14 +563,10 @@ def path_in_independent_runs(run: Run) -> float:
     return sum(times) / times[0]
 
 
-@PAPER.claim(
-    says="Algorithm 1 takes 2 to 40 sweeps",
-    where="Section 11",
-    published="2 to 40",
-    expect=at_most(40.0, because="the most sweeps over α = 0.1 to 100 for J within 1e-3"),
-    seeds=SEEDS,
-    stand_in="simulated tasks, and a distance to the maximum in place of the change of λ",
-)
+@PAPER.claim("Algorithm 1 takes 2 to 40 sweeps")
+@stated("2 to 40", "Section 11", seeds=SEEDS)
+@measured(stand_in="simulated tasks, and a distance to the maximum in place of the change of λ")
+@at_most(40.0, because="the most sweeps over α = 0.1 to 100 for J within 1e-3")
 def sweeps_of_the_algorithm(run: Run) -> float:
     tasks = data.make_shared_sparse_tasks(6, 60, 34, random_state=run.seed)
     most = 0
@@ -651,9 +582,6 @@ def sweeps_of_the_algorithm(run: Run) -> float:
             reached = duals >= (1 - 1e-3) * best.dual_objective_
             most = max(most, int(np.argmax(reached)) + 1 if reached.any() else 100)
     return float(most)
-
-
-# --- figures --------------------------------------------------------------------------------
 
 
 @PAPER.figure("Switches of 30 features along alpha; the five that matter in colour")

@@ -11,7 +11,7 @@ import numpy as np
 
 from octavo import data, linear, plot
 from octavo.catalogue import Method, Paper, Trial
-from octavo.claims import NotMeasurable, Run, at_least, at_most, holds, within
+from octavo.claims import NotMeasurable, Run, at_least, at_most, holds, measured, stated, within
 
 PAPER = Paper(
     key="mdl-multitask",
@@ -21,13 +21,10 @@ PAPER = Paper(
     venue="Journal of Machine Learning Research 12",
     headlines=("partial-is-best-on-partial-data", "switches-find-more", "steps-are-exact"),
     tables={
-        "Table 1": "costs-partial-1 costs-partial-5 costs-partial-20 costs-full-1 costs-full-5 "
-        "costs-full-20 costs-independent-1 costs-independent-5 costs-independent-20",
-        "Table 2": "error-partial-data-by-partial error-full-data-by-partial "
-        "error-independent-data-by-partial partial-is-best-on-partial-data beats-joint-lasso "
+        "Table 1": "costs-*",
+        "Table 2": "error-*-partial partial-is-best-on-partial-data beats-joint-lasso "
         "recall-partial-data-by-partial precision-partial-data-by-partial",
-        "Table 3": "correct-unequal-switch correct-equal-switch spurious-unequal-switch "
-        "spurious-equal-switch switches-find-more cross-validation-error",
+        "Table 3": "correct-*-switch spurious-*-switch switches-find-more cross-validation-error",
         "Table 4": "[sizes of data sets that cannot be had]",
         "Table 5": "[sizes of data sets that cannot be had]",
         "Figure 1": "yeast-growth breast-cancer fewer-features-than-joint-lasso",
@@ -115,7 +112,6 @@ PROFILE = (
 )
 
 # --- codes ----------------------------------------------------------------------------------
-
 COSTS = {
     "partial": (18.4, 39.8, 59.7),
     "full": (51.0, 51.0, 51.0),
@@ -139,23 +135,17 @@ def costs(run: Run, row: str) -> float:
     return float(linear.codelength(int(k), 20, 2000, scheme))
 
 
-@PAPER.claim(
-    says="c_1000 is about 1.199",
-    where="Section 3.1.2, Equation (3)",
-    published=1.199,
-    expect=within(0.0005, because="three printed decimals"),
-)
+@PAPER.claim("c_1000 is about 1.199", 1.199, "Section 3.1.2, Equation (3)")
+@within(0.0005, because="three printed decimals")
 def normalizer_of_a_thousand(run: Run) -> float:
     return linear.c_normalizer(1000)
 
 
 @PAPER.claim(
-    says="The code of a feature and its tasks is a code: no subset is left out, none counted twice",
-    where="Section 4.1.1 and Kraft's inequality",
-    published="1",
-    kind="theorem",
-    expect=at_most(1.0 + 1e-12, because="Kraft: the sum of 2^-bits over all of them"),
+    "The code of a feature and its tasks is a code: no subset is left out, none counted twice"
 )
+@stated("1", "Section 4.1.1 and Kraft's inequality", kind="theorem")
+@at_most(1.0 + 1e-12, because="Kraft: the sum of 2^-bits over all of them")
 def kraft(run: Run) -> float:
     p, h = 6, 4
     sizes = [len(s) for k in range(1, h + 1) for s in itertools.combinations(range(h), k)]
@@ -169,13 +159,9 @@ def least_squares(X, y, support) -> float:
     return float(left @ left)
 
 
-@PAPER.claim(
-    says="With a diagonal covariance a search without re-evaluation finds the best tasks",
-    where="Section 4.3.2, footnote 11",
-    published="exact",
-    expect=holds(because="each step against all subsets of tasks of all features, refitted"),
-    seeds=SETS,
-)
+@PAPER.claim("With a diagonal covariance a search without re-evaluation finds the best tasks")
+@stated("exact", "Section 4.3.2, footnote 11", seeds=SETS)
+@holds(because="each step against all subsets of tasks of all features, refitted")
 def steps_are_exact(run: Run) -> float:
     (n, p), h = (60, 10), 6 if run.full else 5
     rng = np.random.default_rng(run.seed)
@@ -210,13 +196,8 @@ def steps_are_exact(run: Run) -> float:
     return 0.0
 
 
-@PAPER.claim(
-    says="Both cuts leave the outcome alone",
-    where="Section 4.3.2",
-    published="equal",
-    expect=holds(because="two bounds: with and without, on every data set"),
-    seeds=SETS,
-)
+@PAPER.claim("Both cuts leave the outcome alone", "equal", "Section 4.3.2", seeds=SETS)
+@holds(because="two bounds: with and without, on every data set")
 def cuts_change_nothing(run: Run) -> float:
     sample = data.make_shared_features(n_features=300, n_tasks=8, random_state=run.seed)
     for cov in ("diag", 0.5):
@@ -302,11 +283,10 @@ def recall(run: Run, row: str) -> float:
 
 
 @many.claim(
-    "On partially shared features the partial code errs less than the baseline: 0.10 against 0.12",
-    0.02,
-    kind="ordering",
-    expect=at_least(0.0, because=SAMPLING),
+    "On partially shared features the partial code errs less than the baseline: 0.10 against 0.12"
 )
+@stated(0.02, kind="ordering")
+@at_least(0.0, because=SAMPLING)
 def partial_is_best_on_partial_data(run: Run) -> float:
     baseline, partial = (multi("partial", m, run.seed)[0] for m in ("independent", "partial"))
     return baseline - partial
@@ -337,14 +317,10 @@ LASSO = "MultiTaskLassoCV with logistic refits in place of BBLasso"
 
 
 @PAPER.claim(
-    says="On partially shared features the partial code errs less than BBLasso: 0.10 against 0.19",
-    where="Table 2",
-    published=0.09,
-    kind="ordering",
-    expect=at_least(0.0, because=SAMPLING),
-    seeds=SETS,
-    stand_in=LASSO,
+    "On partially shared features the partial code errs less than BBLasso: 0.10 against 0.19"
 )
+@stated(0.09, "Table 2", kind="ordering", seeds=SETS, stand_in=LASSO)
+@at_least(0.0, because=SAMPLING)
 def beats_joint_lasso(run: Run) -> float:
     p = 2000 if run.full else 300
     if not run.full:
@@ -352,16 +328,10 @@ def beats_joint_lasso(run: Run) -> float:
     return joint_lasso("partial", run.seed, p)[0] - multi("partial", "partial", run.seed, p)[0]
 
 
-@PAPER.claim(
-    says="MIC selects fewer features than BBLasso on expression levels",
-    where="Figures 1 and 2",
-    published="fewer",
-    kind="ordering",
-    unit="features",
-    expect=at_least(0.0, because=SAMPLING),
-    seeds=SETS,
-    stand_in="simulated expression levels in correlated blocks, five endpoints; " + LASSO,
-)
+@PAPER.claim("MIC selects fewer features than BBLasso on expression levels")
+@stated("fewer", "Figures 1 and 2", unit="features", kind="ordering", seeds=SETS)
+@measured(stand_in="simulated expression levels in correlated blocks, five endpoints; " + LASSO)
+@at_least(0.0, because=SAMPLING)
 def fewer_features_than_joint_lasso(run: Run) -> float:
     p = 5000 if run.full else 500
     if not run.full:
@@ -371,15 +341,10 @@ def fewer_features_than_joint_lasso(run: Run) -> float:
     return float(joint_lasso("expression", run.seed, p)[1] - model.get_support().sum())
 
 
-@PAPER.claim(
-    says="Two bits a coefficient are not sparsistent, lg n bits are",
-    where="Section 6.1",
-    published="more often",
-    kind="ordering",
-    expect=at_least(0.0, because=SAMPLING),
-    seeds=tuple(range(10)),
-    stand_in="5 of 20 features, unit weights and noise, 2,000 rows; 40 draws a seed",
-)
+@PAPER.claim("Two bits a coefficient are not sparsistent, lg n bits are")
+@stated("more often", "Section 6.1", kind="ordering", seeds=tuple(range(10)))
+@measured(stand_in="5 of 20 features, unit weights and noise, 2,000 rows; 40 draws a seed")
+@at_least(0.0, because=SAMPLING)
 def more_bits_are_sparsistent(run: Run) -> float:
     rng = np.random.default_rng(run.seed)
     exact = np.zeros(2)
@@ -393,14 +358,9 @@ def more_bits_are_sparsistent(run: Run) -> float:
     return float(exact[1] - exact[0]) / 40
 
 
-@PAPER.claim(
-    says="Noise enters as often as the quantile of R² says: relative to that",
-    where="Section 3.1.2: lg p + 2 bits",
-    published=1.0,
-    kind="own",
-    expect=within(0.5, because="about 100 inclusions in 1,000 responses, and sampling"),
-    seeds=SETS,
-)
+@PAPER.claim("Noise enters as often as the quantile of R² says: relative to that")
+@stated(1.0, "Section 3.1.2: lg p + 2 bits", kind="own", seeds=SETS)
+@within(0.5, because="about 100 inclusions in 1,000 responses, and sampling")
 def noise_enters_as_predicted(run: Run) -> float:
     from scipy.stats import beta
 
@@ -412,14 +372,9 @@ def noise_enters_as_predicted(run: Run) -> float:
     return float(entered / (1 - (1 - beta.sf(paid, 0.5, (n - 2) / 2)) ** p))
 
 
-@PAPER.claim(
-    says="A fit takes a small part of the time of MultiTaskLassoCV",
-    where="not in the paper",
-    published="≥ 20",
-    kind="own",
-    unit="times",
-    expect=at_least(20.0, because="the aim; n = 100, p = 2,000, 20 tasks, timed in one run"),
-)
+@PAPER.claim("A fit takes a small part of the time of MultiTaskLassoCV")
+@stated("≥ 20", "not in the paper", unit="times", kind="own")
+@at_least(20.0, because="the aim; n = 100, p = 2,000, 20 tasks, timed in one run")
 def times_of_joint_lasso(run: Run) -> float:
     from sklearn.linear_model import MultiTaskLassoCV
 
@@ -493,26 +448,17 @@ def spurious(run: Run, row: str) -> float:
     return grouped(*row.split(), run.seed)[1]
 
 
-@groups.claim(
-    "Switches find more than the baseline without groups: 6.8 against 4.4",
-    2.4,
-    kind="ordering",
-    expect=at_least(0.0, because=SAMPLING),
-)
+@groups.claim("Switches find more than the baseline without groups: 6.8 against 4.4")
+@stated(2.4, kind="ordering")
+@at_least(0.0, because=SAMPLING)
 def switches_find_more(run: Run) -> float:
     return grouped("unequal", "switch", run.seed)[0] - grouped("unequal", "ric", run.seed)[0]
 
 
-@PAPER.claim(
-    says="Switch coding is about 7 times faster than subsets of groups",
-    where="Section 5.2.2",
-    published=7.0,
-    kind="speed",
-    unit="times",
-    expect=at_least(7.0, because="the ratio published; both timed in one run, best of three"),
-    method=GROUP,
-    stand_in="42 groups of 50 normal features and 300 rows in place of word contexts",
-)
+@PAPER.claim("Switch coding is about 7 times faster than subsets of groups")
+@stated(7.0, "Section 5.2.2", unit="times", kind="speed", method=GROUP)
+@measured(stand_in="42 groups of 50 normal features and 300 rows in place of word contexts")
+@at_least(7.0, because="the ratio published; both timed in one run, best of three")
 def switches_are_faster(run: Run) -> float:
     sample = data.make_grouped_features([50] * 42, 300, random_state=0)
     times = {}
@@ -581,14 +527,9 @@ for name, what, where, published, method in (
 PAPER.not_measurable(
     "cross-validation-error",
     "the scale of the error is not given: squared errors of these data are near 2.9",
-    says="The 10-fold error of switches is 0.09 in unequal groups, of the lasso 0.22",
-    where="Table 3",
-    published=0.09,
-    method=GROUP,
+    "The 10-fold error of switches is 0.09 in unequal groups, of the lasso 0.22",
+    stated(0.09, "Table 3", method=GROUP),
 )
-
-
-# --- pictures -------------------------------------------------------------------------------
 
 
 @PAPER.figure("Bits of data and of the model, step by step, on partially shared features")

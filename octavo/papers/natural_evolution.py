@@ -29,10 +29,8 @@ PAPER = Paper(
         "Section 3.5": "heavy-tails-help",
     },
     refutations={
-        "bbob-in-20-dimensions": (
-            "Eight of nine functions are solved in all instances; the sharp ridge (f13) in none "
-            "within 10⁵ d evaluations."
-        )
+        "bbob-in-20-dimensions": "Eight of nine functions are solved in all instances; the sharp "
+        "ridge (f13) in none within 10⁵ d evaluations.",
     },
     methods=(
         Method(

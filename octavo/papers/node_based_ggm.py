@@ -41,10 +41,9 @@ PAPER = Paper(
         "Theorems 6 and 9": "screening-is-exact",
     },
     refutations={
-        "cnjgl-over-*-nodes": (
-            "Over a hundred draws at the penalties of Figure 16, scaled by n, the rivals rank "
-            "the two hubs higher; the paper's curves run over penalties that are not printed."
-        )
+        "cnjgl-over-*-nodes": "Over a hundred draws at the penalties of Figure 16, scaled by n, "
+        "the rivals rank the two hubs higher; the paper's curves run over penalties that are not "
+        "printed.",
     },
     methods=(
         joint_glasso(

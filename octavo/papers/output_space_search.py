@@ -11,7 +11,7 @@ import numpy as np
 
 from octavo import data, plot, structured
 from octavo.catalogue import Method, Paper
-from octavo.claims import Run, at_least, holds
+from octavo.claims import Run, at_least, holds, stated
 
 PAPER = Paper(
     key="output-space-search",
@@ -76,14 +76,9 @@ def depth_by_enumeration(recurrent: Any, x: Any, truth: tuple[int, ...]) -> int:
     raise AssertionError("a set of discrepancies at every position produces any output")
 
 
-@PAPER.claim(
-    says="The true output lies as deep as the classifier makes imitation errors",
-    where="Proposition 1",
-    published="d(h) = T ε",
-    kind="theorem",
-    seeds=SEEDS,
-    expect=holds(because="an identity of whole numbers, checked by enumeration of discrepancies"),
-)
+@PAPER.claim("The true output lies as deep as the classifier makes imitation errors")
+@stated("d(h) = T ε", "Proposition 1", kind="theorem", seeds=SEEDS)
+@holds(because="an identity of whole numbers, checked by enumeration of discrepancies")
 def target_depth(run: Run) -> float:
     rng = np.random.default_rng(run.seed)
     X = [rng.normal(size=(4, 2)) for _ in range(6)]
@@ -101,12 +96,10 @@ BEAM = {(3, 2), (4, 2), (3, 1), (3, 4), (4, 8), (4, 9), (10, 8), (10, 9), (3, 10
 
 
 @PAPER.claim(
-    says="The worked tree has the six constraints of greedy search and the nine of a beam of two",
-    where="Figure 6 and Section 4.3",
-    published="listed",
-    kind="theorem",
-    expect=holds(because="sets of pairs, equal or not"),
+    "The worked tree has the six constraints of greedy search and the nine of a beam of two"
 )
+@stated("listed", "Figure 6 and Section 4.3", kind="theorem")
+@holds(because="sets of pairs, equal or not")
 def worked_constraints(run: Run) -> float:
     found = [
         set(structured.ranking_constraints(lambda s: TREE.get(s, ()), LOSSES.__getitem__, 1, 2, b))
@@ -115,14 +108,9 @@ def worked_constraints(run: Run) -> float:
     return float(found == [GREEDY, BEAM])
 
 
-@PAPER.claim(
-    says="More search never makes the least cost found larger",
-    where="Section 2 and Figure 7",
-    published="anytime",
-    kind="theorem",
-    seeds=SEEDS,
-    expect=holds(because="costs of answers after each step, to rounding 1e-9"),
-)
+@PAPER.claim("More search never makes the least cost found larger")
+@stated("anytime", "Section 2 and Figure 7", kind="theorem", seeds=SEEDS)
+@holds(because="costs of answers after each step, to rounding 1e-9")
 def anytime_monotone(run: Run) -> float:
     X, y = data.make_high_order_markov(40, order=2, sigma=0.5, random_state=run.seed)
     model = structured.OutputSpaceSearchClassifier(n_epochs=5, random_state=run.seed)
@@ -234,34 +222,21 @@ ordering = PAPER.section(kind="ordering", unit="points", seeds=SEEDS)
 SAMPLING = "sampling: the whole 95 % interval over folds must lie on the claimed side"
 
 
-@ordering.claim(
-    "Limited discrepancies beat flipped labels on handwriting",
-    2.3,
-    where="Table 1a",
-    expect=at_least(0.0, because=SAMPLING),
-)
+@ordering.claim("Limited discrepancies beat flipped labels on handwriting", 2.3, "Table 1a")
+@at_least(0.0, because=SAMPLING)
 def lds_beats_flipbit(run: Run) -> float:
     return measured(run, "lds") - measured(run, "flipbit")
 
 
-@ordering.claim(
-    "Third-order features beat second-order ones on handwriting",
-    3.3,
-    where="Table 1d",
-    expect=at_least(0.0, because=SAMPLING),
-)
+@ordering.claim("Third-order features beat second-order ones on handwriting", 3.3, "Table 1d")
+@at_least(0.0, because=SAMPLING)
 def third_order_helps(run: Run) -> float:
     return measured(run, "third-order") - measured(run, "lds")
 
 
-@PAPER.claim(
-    says="Two labels tried per letter make a search step some ten times faster",
-    where="Table 2e: 40 ms and 3 ms",
-    published=13.3,
-    unit="times",
-    kind="speed",
-    expect=at_least(1.0, because="faster at all; the paper's ratio is that of its own code"),
-)
+@PAPER.claim("Two labels tried per letter make a search step some ten times faster")
+@stated(13.3, "Table 2e: 40 ms and 3 ms", unit="times", kind="speed")
+@at_least(1.0, because="faster at all; the paper's ratio is that of its own code")
 def sparse_time(run: Run) -> float:
     model = small_model(run.full, 0)
     _, (X, _, lengths) = small_task(run.full, 0)
@@ -279,15 +254,12 @@ def sparse_time(run: Run) -> float:
 
 
 @PAPER.claim(
-    says="Search improves on the recurrent classifier",
-    where="Table 1a: by 2 to 17 points on all tasks",
-    published="on all tasks",
-    unit="points",
-    kind="ordering",
+    "Search improves on the recurrent classifier",
     seeds=SEEDS,
     stand_in="sequences of a second-order Markov model in place of the paper's tasks",
-    expect=at_least(0.0, because="sampling: the whole 95 % interval over seeds must lie above 0"),
 )
+@stated("on all tasks", "Table 1a: by 2 to 17 points on all tasks", unit="points", kind="ordering")
+@at_least(0.0, because="sampling: the whole 95 % interval over seeds must lie above 0")
 def search_beats_recurrent(run: Run) -> float:
     n = 200 if run.full else 40
     X, y = data.make_high_order_markov(n + 40, order=2, sigma=0.5, random_state=run.seed)
@@ -297,16 +269,12 @@ def search_beats_recurrent(run: Run) -> float:
 
 
 # --- what the paper does not say ----------------------------------------------------------------
-
 own = PAPER.section(kind="own", where="not in the paper", seeds=SEEDS)
 
 
-@own.claim(
-    "Search improves on the recurrent classifier on grids of noisy blocks",
-    "not said",
-    unit="points",
-    expect=at_least(0.0, because="sampling"),
-)
+@own.claim("Search improves on the recurrent classifier on grids of noisy blocks")
+@stated("not said", unit="points")
+@at_least(0.0, because="sampling")
 def grids(run: Run) -> float:
     n = 60 if run.full else 20
     X, y = data.make_label_grids(n + 20, sigma=0.8, random_state=run.seed)
@@ -317,11 +285,10 @@ def grids(run: Run) -> float:
 
 
 @own.claim(
-    "Training with the F1 of chunks as the loss gives a larger F1 than training with wrong tags",
-    "not said",
-    unit="points of F1",
-    expect=at_least(0.0, because="sampling"),
+    "Training with the F1 of chunks as the loss gives a larger F1 than training with wrong tags"
 )
+@stated("not said", unit="points of F1")
+@at_least(0.0, because="sampling")
 def f1_as_loss(run: Run) -> float:
     n = 150 if run.full else 60
     X, y = data.make_tagged_chunks(n + 60, random_state=run.seed)
@@ -335,7 +302,6 @@ def f1_as_loss(run: Run) -> float:
 
 
 # --- addresses and snakes -----------------------------------------------------------------------
-
 N_BUCKETS = 64
 
 
@@ -380,11 +346,10 @@ def addresses() -> tuple[list[Any], list[Any]]:
 
 @own.claim(
     "Tags of addresses: training with the F1 of chunks as the loss gives a larger F1 than training "
-    "with wrong tags (200 addresses train, 400 test)",
-    "not said",
-    unit="points of F1",
-    expect=at_least(0.0, because="sampling"),
+    "with wrong tags (200 addresses train, 400 test)"
 )
+@stated("not said", unit="points of F1")
+@at_least(0.0, because="sampling")
 def f1_on_addresses(run: Run) -> float:
     X, y = addresses()
     order = np.random.default_rng(run.seed).permutation(len(X))
@@ -418,11 +383,10 @@ def chunks_of(tags: Any) -> Any:
 
 @own.claim(
     "Snakes of ten cells, to be numbered from the head: search improves on the recurrent "
-    "classifier (colours of the nine cells around)",
-    "not said",
-    unit="points",
-    expect=at_least(0.0, because="sampling"),
+    "classifier (colours of the nine cells around)"
 )
+@stated("not said", unit="points")
+@at_least(0.0, because="sampling")
 def snakes(run: Run) -> float:
     found = data.load_dataset("grids/snakes")
     cuts = np.cumsum(found.lengths)[:-1]
@@ -463,15 +427,9 @@ for name, says, published, why in (
     )
 
 
-@PAPER.claim(
-    says="HW-Large: greedy search with limited discrepancies",
-    where="Table 1a",
-    published=92.59,
-    unit="%",
-    expect=at_least(92.0, because=TOLERANCE),
-    seeds=(0,),
-    full_seeds=tuple(range(10)),
-)
+@PAPER.claim("HW-Large: greedy search with limited discrepancies")
+@stated(92.59, "Table 1a", unit="%", seeds=(0,), full_seeds=tuple(range(10)))
+@at_least(92.0, because=TOLERANCE)
 def handwriting_large(run: Run) -> float:
     run.note(OWN)
     size = np.arange
@@ -485,9 +443,6 @@ def handwriting_large(run: Run) -> float:
     model = structured.OutputSpaceSearchClassifier(random_state=0, **options)
     model.fit(X, y, lengths)
     return 100 * float(np.mean(model.predict(Xt, lengths=test) == yt))
-
-
-# --- figures ------------------------------------------------------------------------------------
 
 
 @lru_cache(maxsize=4)

@@ -9,7 +9,7 @@ import numpy as np
 
 from octavo import data, plot, search
 from octavo.catalogue import Method, Paper
-from octavo.claims import NotMeasurable, Run, at_least, at_most, holds, within
+from octavo.claims import NotMeasurable, Run, at_least, at_most, holds, stated, within
 
 NO_DATA = "the mutagenesis, carcinogenesis, Alzheimer and DSSTox sets, and Aleph, are not to be had"
 
@@ -86,11 +86,12 @@ published = PAPER.section(kind="figure")
 
 
 @published.claim(
-    "Stepwise regression of the published runs gives the published models of mutagenesis",
-    "0.726 - 0.049 Minacc - 0.018 Minpos; 0.896 - 0.009 Minpos - 0.008 Minacc",
-    where="Figure 9(a), (b)",
-    expect=at_most(0.001, because=PRINTED),
+    "Stepwise regression of the published runs gives the published models of mutagenesis"
 )
+@stated(
+    "0.726 - 0.049 Minacc - 0.018 Minpos; 0.896 - 0.009 Minpos - 0.008 Minacc", "Figure 9(a), (b)"
+)
+@at_most(0.001, because=PRINTED)
 def screening_models(run: Run) -> float:
     printed = {
         "mutagenesis-min": (0.726, 0, 0, -0.049, -0.018),
@@ -105,23 +106,18 @@ def screening_models(run: Run) -> float:
 
 
 @published.claim(
-    "No variable enters for carcinogenesis with little background, and the defaults are kept",
-    "no adequate model",
-    where="Figure 9(c)",
-    kind="theorem",
-    expect=holds(because="a statement that is true or false"),
+    "No variable enters for carcinogenesis with little background, and the defaults are kept"
 )
+@stated("no adequate model", "Figure 9(c)", kind="theorem")
+@holds(because="a statement that is true or false")
 def no_adequate_model(run: Run) -> float:
     runs, found = replay("carcinogenesis-min", search.response_surface_search)
     return not found.adequate and found.best_params == runs.defaults
 
 
-@published.claim(
-    "The paths of steepest ascent have the published coordinates",
-    "(-0.50, -0.18), ...; (-0.50, -0.42), ...",
-    where="Figure 10(a), (b)",
-    expect=at_most(0.03, because="the paper prints multiples of a rounded step, up to five"),
-)
+@published.claim("The paths of steepest ascent have the published coordinates")
+@stated("(-0.50, -0.18), ...; (-0.50, -0.42), ...", "Figure 10(a), (b)")
+@at_most(0.03, because="the paper prints multiples of a rounded step, up to five")
 def ascent_coordinates(run: Run) -> float:
     worst = 0.0
     for name in ("mutagenesis-min", "mutagenesis-max"):
@@ -132,58 +128,40 @@ def ascent_coordinates(run: Run) -> float:
     return worst
 
 
-@published.claim(
-    "Screening and ascent take 13 and 14 experiments",
-    27,
-    where="Figures 10 and 12",
-    expect=within(0, because="counts, added up"),
-)
+@published.claim("Screening and ascent take 13 and 14 experiments", 27, "Figures 10 and 12")
+@within(0, because="counts, added up")
 def experiments_of_ascents(run: Run) -> float:
     names = ("mutagenesis-min", "mutagenesis-max")
     return sum(replay(name, search.response_surface_search)[1].n_experiments for name in names)
 
 
-@published.claim(
-    "The best of the five-level grid of mutagenesis with little background",
-    0.799,
-    where="Figure 11(a)",
-    expect=within(1e-9, because="a number that is looked up"),
-)
+@published.claim("The best of the five-level grid of mutagenesis with little background")
+@stated(0.799, "Figure 11(a)")
+@within(1e-9, because="a number that is looked up")
 def best_of_the_grids(run: Run) -> float:
     found = replay("mutagenesis-min", search.factorial_search)[1]
     run.note(f"{found.n_experiments} different runs; the paper counts 33, two of them twice")
     return found.best_response
 
 
-@published.claim(
-    "Tuned against default Aleph: probability of the signed ranks",
-    0.02,
-    where="Figure 14",
-    expect=within(0.005, because="the paper prints two decimals"),
-)
+@published.claim("Tuned against default Aleph: probability of the signed ranks", 0.02, "Figure 14")
+@within(0.005, because="the paper prints two decimals")
 def signed_ranks(run: Run) -> float:
     return search.compare_systems(*FIGURE_14).pvalue
 
 
-@published.claim(
-    "Tuned against default Toplog: sum of the signed ranks, not significant",
-    9,
-    where="Figure 16",
-    expect=within(0, because="a sum of ranks"),
-)
+@published.claim("Tuned against default Toplog: sum of the signed ranks, not significant")
+@stated(9, "Figure 16")
+@within(0, because="a sum of ranks")
 def toplog_is_not_better(run: Run) -> float:
     found = search.compare_systems(*TOPLOG)
     run.note(f"p = {found.pvalue:.3f}")
     return found.rank_sum
 
 
-@published.claim(
-    "Tuned Aleph beats default Toplog (p = 0.05), but not tuned Toplog (p > 0.05)",
-    "+28 (p = 0.05) and +22 (p > 0.05)",
-    where="Figure 17",
-    kind="theorem",
-    expect=holds(because="both sums, and p-values to two decimals"),
-)
+@published.claim("Tuned Aleph beats default Toplog (p = 0.05), but not tuned Toplog (p > 0.05)")
+@stated("+28 (p = 0.05) and +22 (p > 0.05)", "Figure 17", kind="theorem")
+@holds(because="both sums, and p-values to two decimals")
 def like_with_like(run: Run) -> float:
     tuned, default = (search.compare_systems(FIGURE_14[0], other) for other in TOPLOG)
     run.note(f"p = {tuned.pvalue:.3f} and {default.pvalue:.3f}")
@@ -191,12 +169,9 @@ def like_with_like(run: Run) -> float:
     return sums and tuned.pvalue > 0.05 and round(default.pvalue, 2) == 0.05
 
 
-@published.claim(
-    "A parabola through four runs of the ascent puts its top at -0.78",
-    -0.78,
-    where="Figure 19",
-    expect=within(0.005, because="the paper prints two decimals"),
-)
+@published.claim("A parabola through four runs of the ascent puts its top at -0.78")
+@stated(-0.78, "Figure 19")
+@within(0.005, because="the paper prints two decimals")
 def step_of_figure_19(run: Run) -> float:
     return search.quadratic_step([0, -0.5, -1.5, -2.0], [0.769, 0.793, 0.781, 0.692]).step
 
@@ -289,32 +264,25 @@ tuning = PAPER.section(
 )
 
 
-@tuning.claim(
-    "Screening and ascent beat the default settings",
-    "Wilcoxon probability 0.02, one-sided 0.01",
-    expect=at_most(0.05, because="the level at which the paper calls it significant, one-sided"),
-)
+@tuning.claim("Screening and ascent beat the default settings")
+@stated("Wilcoxon probability 0.02, one-sided 0.01")
+@at_most(0.05, because="the level at which the paper calls it significant, one-sided")
 def tuning_beats_defaults(run: Run) -> float:
     table = tuned(run.seed, run.full)
     run.note("mean gain " + ", ".join(f"{gain:+.3f}" for gain in table[:, 1] - table[:, 0]))
     return search.compare_systems(table[:, 1], table[:, 0]).pvalue_greater
 
 
-@tuning.claim(
-    "The ascent is as good as the factorial of all levels",
-    "never lower",
-    expect=at_least(-1.0, because="within one standard error of the factorial's score, on average"),
-)
+@tuning.claim("The ascent is as good as the factorial of all levels", "never lower")
+@at_least(-1.0, because="within one standard error of the factorial's score, on average")
 def ascent_equals_grid(run: Run) -> float:
     table = tuned(run.seed, run.full)
     return float(np.mean((table[:, 1] - table[:, 3]) / np.maximum(table[:, 5], 1e-9)))
 
 
-@tuning.claim(
-    "The ascent needs at most half of the experiments of the factorial",
-    "13 against 33, 14 against 33, 19 against 13",
-    expect=at_most(0.5, because="all experiments of one over all of the other; the paper: 0.58"),
-)
+@tuning.claim("The ascent needs at most half of the experiments of the factorial")
+@stated("13 against 33, 14 against 33, 19 against 13")
+@at_most(0.5, because="all experiments of one over all of the other; the paper: 0.58")
 def half_the_fits(run: Run) -> float:
     table = tuned(run.seed, run.full)
     return float(table[:, 2].sum() / table[:, 4].sum())
@@ -361,13 +329,9 @@ def arrived(scores, best: float) -> int:
     return int(near[0]) + 1 if len(near) else TRIALS + 1
 
 
-@tuning.claim(
-    "The ascent is within 1 % of the best known score in no more fits than TPE",
-    "not in the paper",
-    kind="own",
-    full_seeds=SEEDS,
-    expect=at_most(0.0, because="median over tasks of its fits less TPE's; 61 who never arrive"),
-)
+@tuning.claim("The ascent is within 1 % of the best known score in no more fits than TPE")
+@stated("not in the paper", kind="own", full_seeds=SEEDS)
+@at_most(0.0, because="median over tasks of its fits less TPE's; 61 who never arrive")
 def no_more_fits_than_tpe(run: Run) -> float:
     from sklearn.base import clone
     from sklearn.model_selection import train_test_split

@@ -28,10 +28,8 @@ PAPER = Paper(
         "Figures 4 to 6": "gazprom gazprom-after-costs gains-from-trends gains-from-returns",
     },
     refutations={
-        "income-of-the-first-expert": (
-            "By Eq. (45) the income is C times the difference of squares: a factor of two is "
-            "lost in print."
-        )
+        "income-of-the-first-expert": "By Eq. (45) the income is C times the difference of "
+        "squares: a factor of two is lost in print.",
     },
     methods=(
         Method(

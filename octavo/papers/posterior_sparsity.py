@@ -11,7 +11,7 @@ import numpy as np
 
 from octavo import data, plot, structured
 from octavo.catalogue import Method, Paper
-from octavo.claims import NotMeasurable, Run, at_least, holds, within
+from octavo.claims import NotMeasurable, Run, at_least, holds, stated, within
 
 PAPER = Paper(
     key="posterior-sparsity",
@@ -66,13 +66,9 @@ ENGLISH = 120.0, 37_000  # strength and tokens of the paper's English corpus (Ta
 # --- what theory says -----------------------------------------------------------------------------
 
 
-@PAPER.claim(
-    says="EM with regularised posteriors never lowers J.",
-    where="Section 4.4, Proposition 4.1",
-    published="theorem",
-    expect=holds(because="up to rounding of the sums"),
-    seeds=SEEDS,
-)
+@PAPER.claim("EM with regularised posteriors never lowers J.")
+@stated("theorem", "Section 4.4, Proposition 4.1", seeds=SEEDS)
+@holds(because="up to rounding of the sums")
 def bound_never_falls(run: Run) -> float:
     sequences, _, _ = data.make_sparse_grammar(200, random_state=run.seed)
     falls = []
@@ -82,13 +78,9 @@ def bound_never_falls(run: Run) -> float:
     return float(min(falls) > -1e-9)
 
 
-@PAPER.claim(
-    says="Where sigma is zero the projection is the identity and the algorithm is EM.",
-    where="Section 4.3",
-    published="theorem",
-    expect=holds(because="up to rounding"),
-    seeds=SEEDS,
-)
+@PAPER.claim("Where sigma is zero the projection is the identity and the algorithm is EM.")
+@stated("theorem", "Section 4.3", seeds=SEEDS)
+@holds(because="up to rounding")
 def no_penalty_is_em(run: Run) -> float:
     sequences, _, _ = data.make_sparse_grammar(100, random_state=run.seed)
     plain = structured.DMV(n_iter=20).fit(sequences)
@@ -96,12 +88,8 @@ def no_penalty_is_em(run: Run) -> float:
     return float(np.abs(plain.child_ - free.child_).max() < 1e-9)
 
 
-@PAPER.claim(
-    says="The toy's posteriors have ambiguity 3.5 by PR-AS.",
-    where="Figure 4",
-    published=3.5,
-    expect=within(1e-9, because="arithmetic"),
-)
+@PAPER.claim("The toy's posteriors have ambiguity 3.5 by PR-AS.", 3.5, "Figure 4")
+@within(1e-9, because="arithmetic")
 def toy_ambiguity(run: Run) -> float:
     one, two = np.zeros((4, 3)), np.zeros((4, 3))
     one[2, 0], one[3, 0], one[1, 1], one[3, 1] = 0.3, 0.7, 0.4, 0.6
@@ -111,25 +99,19 @@ def toy_ambiguity(run: Run) -> float:
     return float(structured.dependency_ambiguity(*toy, symmetric=False))
 
 
-@PAPER.claim(
-    says="The strength for Czech is that of English times the ratio of tokens.",
-    where="Table 7",
-    published=451,
-    expect=within(0.5, because="printed without decimals"),
-)
+@PAPER.claim("The strength for Czech is that of English times the ratio of tokens.", 451, "Table 7")
+@within(0.5, because="printed without decimals")
 def strengths_scale_with_tokens(run: Run) -> float:
     run.note(f"Bulgarian {structured.scale_sigma(120.0, 27_000, 37_000):.1f}, published 88")
     return float(structured.scale_sigma(120.0, 139_000, 37_000))
 
 
 @PAPER.claim(
-    says="The dual of the projection reaches the primal: ten indicators of a hidden choice among "
-    "25, in four groups, solved by another solver too.",
-    where="Equation 7",
-    published="theorem",
-    expect=holds(because="both are solved to 1e-6"),
-    seeds=SEEDS,
+    "The dual of the projection reaches the primal: ten indicators of a hidden choice among "
+    "25, in four groups, solved by another solver too."
 )
+@stated("theorem", "Equation 7", seeds=SEEDS)
+@holds(because="both are solved to 1e-6")
 def dual_meets_primal(run: Run) -> float:
     try:
         import cvxpy as cp
@@ -177,11 +159,10 @@ simulated = PAPER.section(where="not in the paper, which has treebanks", seeds=G
 
 @simulated.claim(
     "Ten random sparse grammars, 2,000 sentences of up to 10 tags, harmonic start: points of "
-    "directed accuracy of PR-S over EM.",
-    "not tried",
-    unit="points",
-    expect=at_least(0.0, because="on the claimed side at all; the size stands beside"),
+    "directed accuracy of PR-S over EM."
 )
+@stated("not tried", unit="points")
+@at_least(0.0, because="on the claimed side at all; the size stands beside")
 def sparse_over_em(run: Run) -> float:
     em, sparse = fitted(run.seed, "em", run.full), fitted(run.seed, "pr-s", run.full)
     run.note(
@@ -190,13 +171,9 @@ def sparse_over_em(run: Run) -> float:
     return sparse[0] - em[0]
 
 
-@simulated.claim(
-    "The same grammars: kinds of dependencies that PR-S uses fewer than EM.",
-    "not tried",
-    where="Figure 13 has treebanks",
-    unit="kinds",
-    expect=at_least(0.0, because="on the claimed side at all"),
-)
+@simulated.claim("The same grammars: kinds of dependencies that PR-S uses fewer than EM.")
+@stated("not tried", "Figure 13 has treebanks", unit="kinds")
+@at_least(0.0, because="on the claimed side at all")
 def fewer_kinds_than_em(run: Run) -> float:
     return fitted(run.seed, "em", run.full)[2] - fitted(run.seed, "pr-s", run.full)[2]
 
@@ -208,29 +185,18 @@ def _no_treebank() -> float:
     raise NotMeasurable("the Penn Treebank is licensed and not at hand")
 
 
-@PAPER.claim(
-    says="English, sentences of up to 10 words: directed accuracy of EM.",
-    where="Table 3",
-    published=45.8,
-    unit="%",
-    expect=within(1.0, because="the paper's English data would give this number or another start"),
-)
+@PAPER.claim("English, sentences of up to 10 words: directed accuracy of EM.")
+@stated(45.8, "Table 3", unit="%")
+@within(1.0, because="the paper's English data would give this number or another start")
 def treebank_em(run: Run) -> float:
     return _no_treebank()
 
 
-@PAPER.claim(
-    says="English, sentences of up to 10 words: directed accuracy of PR-S at sigma 120.",
-    where="Table 3",
-    published=62.0,
-    unit="%",
-    expect=within(1.0, because="the paper's English data would give this number or another start"),
-)
+@PAPER.claim("English, sentences of up to 10 words: directed accuracy of PR-S at sigma 120.")
+@stated(62.0, "Table 3", unit="%")
+@within(1.0, because="the paper's English data would give this number or another start")
 def treebank_pr_s(run: Run) -> float:
     return _no_treebank()
-
-
-# --- figures ------------------------------------------------------------------------------------
 
 
 @PAPER.figure("Kinds of dependencies by EM and by PR-S, as differences from the counted grammar")

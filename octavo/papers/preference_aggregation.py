@@ -11,7 +11,7 @@ import numpy as np
 
 from octavo import data, plot, ranking
 from octavo.catalogue import Method, Paper, Trial
-from octavo.claims import Run, at_least, at_most, holds, within
+from octavo.claims import Run, at_least, at_most, holds, measured, stated, within
 
 PAPER = Paper(
     key="preference-aggregation",
@@ -19,11 +19,7 @@ PAPER = Paper(
     authors="M. N. Volkovs and R. S. Zemel",
     year=2014,
     venue="Journal of Machine Learning Research 15",
-    headlines=(
-        "theta-mpm-wins",
-        "variance-falls-with-support",
-        "sorting-is-exact",
-    ),
+    headlines=("theta-mpm-wins", "variance-falls-with-support", "sorting-is-exact"),
     tables={
         "Table 1": "theta-mpm-wins letor-theta-mpm",
         "Table 2": "movielens-mpm",
@@ -39,9 +35,8 @@ PAPER = Paper(
         "Table 6": "unused-experts-can-go",
     },
     refutations={
-        "concave-in-variances": (
-            "Of 2,000 random pairs of parameters about a hundred lie above their chord."
-        ),
+        "concave-in-variances": "Of 2,000 random pairs of parameters about a hundred lie above "
+        "their chord.",
     },
     methods=(
         Method(
@@ -202,10 +197,9 @@ search = PAPER.section(
 
 @search.claim(
     "The preference model with adherences has a higher NDCG@5 than Borda, SVP, Condorcet, "
-    "Bradley-Terry and Plackett-Luce: 43.69 against 42.62 at best",
-    1.07,
-    where="Table 1, MQ2008-agg",
+    "Bradley-Terry and Plackett-Luce: 43.69 against 42.62 at best"
 )
+@stated(1.07, "Table 1, MQ2008-agg")
 def theta_mpm_wins(run: Run) -> float:
     return lead(run, "θ-MPM", UNSUPERVISED)
 
@@ -213,16 +207,14 @@ def theta_mpm_wins(run: Run) -> float:
 PAPER.not_measurable(
     "letor-theta-mpm",
     "the LETOR 4.0 rank aggregation sets are not on the package index; see the stand-in claims",
-    says="The preference model with adherences reaches an NDCG@5 of 43.69 on MQ2008-agg",
-    where="Table 1",
-    published=43.69,
+    "The preference model with adherences reaches an NDCG@5 of 43.69 on MQ2008-agg",
+    stated(43.69, "Table 1"),
 )
 PAPER.not_measurable(
     "movielens-mpm",
     "MovieLens may not be redistributed and its ratings imputed by PMF are not published",
-    says="The preference model reaches an NDCG@10 of 41.57 on MovieLens imputed by PMF",
-    where="Table 2",
-    published=41.57,
+    "The preference model reaches an NDCG@10 of 41.57 on MovieLens imputed by PMF",
+    stated(41.57, "Table 2"),
 )
 
 
@@ -251,35 +243,23 @@ def doubtful(seed: int, full: bool):
     return model.fit(ratings(seed, full)[0])
 
 
-sparse = PAPER.section(
-    where="Section 2.7",
-    kind="ordering",
-    stand_in=RATINGS,
-    seeds=SEEDS,
-)
+sparse = PAPER.section(where="Section 2.7", kind="ordering", stand_in=RATINGS, seeds=SEEDS)
 
 
 @sparse.claim(
     "The five best items of the preference model have been rated more often than those of "
-    "Bradley-Terry (418 against 128 users)",
-    3.27,
-    where="Table 3",
-    unit="times",
-    expect=at_least(1.0, because=SAMPLING),
+    "Bradley-Terry (418 against 128 users)"
 )
+@stated(3.27, "Table 3", unit="times")
+@at_least(1.0, because=SAMPLING)
 def best_items_have_support(run: Run) -> float:
     count = ratings(run.seed, run.full)[1]
     ours, theirs = (np.argsort(-rated(run.seed, run.full, n)) for n in ("MPM", "Bradley-Terry"))
     return float(count[ours[:5]].mean() / count[theirs[:5]].mean())
 
 
-@sparse.claim(
-    "So have the five worst (91 against 17 users)",
-    5.48,
-    where="Table 3",
-    unit="times",
-    expect=at_least(1.0, because=SAMPLING),
-)
+@sparse.claim("So have the five worst (91 against 17 users)", 5.48, "Table 3", unit="times")
+@at_least(1.0, because=SAMPLING)
 def worst_items_have_support(run: Run) -> float:
     count = ratings(run.seed, run.full)[1]
     ours, theirs = (np.argsort(rated(run.seed, run.full, n)) for n in ("MPM", "Bradley-Terry"))
@@ -288,12 +268,10 @@ def worst_items_have_support(run: Run) -> float:
 
 @sparse.claim(
     "With ratings imputed by 0, the preference model has a higher NDCG@10 than Bradley-Terry and "
-    "Plackett-Luce",
-    "higher",
-    where="Figure 3",
-    unit="points",
-    expect=at_least(0.0, because=SAMPLING),
+    "Plackett-Luce"
 )
+@stated("higher", "Figure 3", unit="points")
+@at_least(0.0, because=SAMPLING)
 def low_imputed_ratings(run: Run) -> float:
     filled = np.nan_to_num(ratings(run.seed, run.full)[2], nan=0.0)
     users = [column for column in filled.T if column.any()]
@@ -305,13 +283,9 @@ def low_imputed_ratings(run: Run) -> float:
     return found["MPM"] - max(found["Bradley-Terry"], found["Plackett-Luce"])
 
 
-@sparse.claim(
-    "An item's variance falls with the number of its ratings",
-    "inversely proportional",
-    where="Figure 4(a)",
-    unit="Spearman's ρ",
-    expect=at_most(-0.5, because="a relation that a scatter plot shows"),
-)
+@sparse.claim("An item's variance falls with the number of its ratings")
+@stated("inversely proportional", "Figure 4(a)", unit="Spearman's ρ")
+@at_most(-0.5, because="a relation that a scatter plot shows")
 def variance_falls_with_support(run: Run) -> float:
     from scipy.stats import spearmanr
 
@@ -319,13 +293,9 @@ def variance_falls_with_support(run: Run) -> float:
     return float(spearmanr(count, doubtful(run.seed, run.full).variances_).statistic)
 
 
-@sparse.claim(
-    "Variances fall towards both ends of the ranking",
-    "the general pattern is clear",
-    where="Figure 4(b)",
-    unit="Spearman's ρ",
-    expect=at_most(0.0, because=SAMPLING),
-)
+@sparse.claim("Variances fall towards both ends of the ranking")
+@stated("the general pattern is clear", "Figure 4(b)", unit="Spearman's ρ")
+@at_most(0.0, because=SAMPLING)
 def variance_falls_to_the_ends(run: Run) -> float:
     from scipy.stats import spearmanr
 
@@ -391,13 +361,9 @@ def concave(run: Run, block: str) -> float:
     return midpoint_violations(run, block)
 
 
-@theory.claim(
-    "The most probable ranking of the random field is found by sorting",
-    "exact",
-    where="Section 3.6, inference",
-    method="CRFRankAggregator",
-    expect=holds(because="all permutations of six items are enumerated"),
-)
+@theory.claim("The most probable ranking of the random field is found by sorting")
+@stated("exact", "Section 3.6, inference", method="CRFRankAggregator")
+@holds(because="all permutations of six items are enumerated")
 def sorting_is_exact(run: Run) -> float:
     rng = np.random.default_rng(run.seed)
     R = np.stack([rng.permutation(6) + 1.0 for _ in range(4)], axis=1)
@@ -416,22 +382,17 @@ def sorting_is_exact(run: Run) -> float:
 
 @search.claim(
     "Adherences set from labels give a higher NDCG@5 than those learned without: 43.99 against "
-    "43.69",
-    0.30,
-    where="Table 4, MQ2008-agg",
+    "43.69"
 )
+@stated(0.30, "Table 4, MQ2008-agg")
 def labels_help_the_model(run: Run) -> float:
     return lead(run, "θ-MPM, labels", ("θ-MPM",))
 
 
-@search.claim(
-    "The model finds outliers: engines that rank at random have a small adherence",
-    "the notion of outliers",
-    where="Figure 7 and Section 3.7.1",
-    unit="mean θ of 10 noise engines",
-    kind="own",
-    expect=at_most(0.2, because="a fifth of the most faithful engine's"),
-)
+@search.claim("The model finds outliers: engines that rank at random have a small adherence")
+@stated("the notion of outliers", "Figure 7 and Section 3.7.1")
+@measured(kind="own", unit="mean θ of 10 noise engines")
+@at_most(0.2, because="a fifth of the most faithful engine's")
 def outliers_are_found(run: Run) -> float:
     kinds = queries(run.seed, run.full)[4]
     theta = adherent(run.seed, run.full).adherence_
@@ -473,22 +434,15 @@ def supervised(run: Run, name: str) -> float:
     return lead(run, name, RIVALS)
 
 
-@trained.claim(
-    "The random field and singular vectors are similar: NDCG@5 of 51.03 and 50.69",
-    0.34,
-    where="Table 5, MQ2008-agg",
-    kind="figure",
-    expect=within(3.0, because='"similar results", read as less than the lead over the others'),
-)
+@trained.claim("The random field and singular vectors are similar: NDCG@5 of 51.03 and 50.69")
+@stated(0.34, "Table 5, MQ2008-agg", kind="figure")
+@within(3.0, because='"similar results", read as less than the lead over the others')
 def the_two_are_similar(run: Run) -> float:
     return ndcg(run, "CRF") - ndcg(run, "SVDsup")
 
 
-@trained.claim(
-    "Weights of their own for the experts have a higher NDCG@5 than shared ones",
-    "a significant drop",
-    where="Figure 8 and Section 3.7.2",
-)
+@trained.claim("Weights of their own for the experts have a higher NDCG@5 than shared ones")
+@stated("a significant drop", "Figure 8 and Section 3.7.2")
 def experts_of_their_own(run: Run) -> float:
     return lead(run, "CRF", ("CRF, shared",))
 
@@ -496,13 +450,10 @@ def experts_of_their_own(run: Run) -> float:
 @trained.claim(
     "With ten times the experts, singular vectors take almost 80 times as long for a query as the "
     "random field",
-    80,
-    where="Figure 10(a)",
-    unit="times",
-    kind="speed",
     stand_in="simulated queries with ten times the engines; both timed in one run, best of three",
-    expect=at_least(10.0, because='"orders of magnitude" read as one; theirs was Matlab'),
 )
+@stated(80, "Figure 10(a)", unit="times", kind="speed")
+@at_least(10.0, because='"orders of magnitude" read as one; theirs was Matlab')
 def random_field_is_faster(run: Run) -> float:
     R, y, _ = data.make_meta_search(
         12, n_informative=80, n_noise=100, n_inverted=30, n_weak=40, random_state=run.seed
@@ -521,13 +472,9 @@ def random_field_is_faster(run: Run) -> float:
     return times[0] / times[1]
 
 
-@trained.claim(
-    "Experts whose preferences are inverse to the truth get negative weights",
-    "negative",
-    where="Figure 11 and Section 3.7.4",
-    unit="of an informative engine's",
-    expect=at_most(0.0, because="the largest of the three is negative; " + SAMPLING),
-)
+@trained.claim("Experts whose preferences are inverse to the truth get negative weights")
+@stated("negative", "Figure 11 and Section 3.7.4", unit="of an informative engine's")
+@at_most(0.0, because="the largest of the three is negative; " + SAMPLING)
 def inverted_experts_are_turned_round(run: Run) -> float:
     kinds = queries(run.seed, run.full)[4]
     weight = field(run.seed, run.full).expert_weights_[:, 1:].mean(axis=1)
@@ -536,11 +483,10 @@ def inverted_experts_are_turned_round(run: Run) -> float:
 
 @trained.claim(
     "Without the experts that the random field does not use it is as accurate: NDCG@5 of 50.90 "
-    "for 51.03",
-    -0.13,
-    where="Table 6",
-    expect=at_least(-2.0, because='"comparable", read as two points'),
+    "for 51.03"
 )
+@stated(-0.13, "Table 6")
+@at_least(-2.0, because='"comparable", read as two points')
 def unused_experts_can_go(run: Run) -> float:
     R, y, new, grades, _ = queries(run.seed, run.full)
     model = field(run.seed, run.full)

@@ -9,7 +9,7 @@ import numpy as np
 
 from octavo import data, plot, rl
 from octavo.catalogue import Method, Paper
-from octavo.claims import Run, at_least, at_most, within
+from octavo.claims import Run, at_least, at_most, measured, stated, within
 
 PAPER = Paper(
     key="propofol-control",
@@ -21,8 +21,7 @@ PAPER = Paper(
     tables={
         "Table 1": "[words for the signs of error and change]",
         "Table 2": "meets-the-criteria far-sighted-criteria",
-        "Table 3": "simulated-accuracy simulated-control simulated-error simulated-bias "
-        "far-sighted-table",
+        "Table 3": "simulated-* far-sighted-table",
         "Table 4": "weights-add-up",
         "Table 5": "weights-add-up",
         "Tables 6 to 8": "[measured in volunteers; embedded as data]",
@@ -35,7 +34,7 @@ PAPER = Paper(
         "Figures 9 to 12": "[signals of volunteers, not published]",
     },
     refutations={
-        "weights-add-up summary-adds-up": "The printed rows do not have the printed means.",
+        "weights-add-up summary-adds-up": "The printed rows do not have the printed means."
     },
     methods=(
         Method(
@@ -109,43 +108,26 @@ def peaks() -> tuple[np.ndarray, np.ndarray]:
     return np.array(times), np.array(values)
 
 
-@PAPER.claim(
-    says="With ke0 of 0.17 ± 25 % the time of peak effect varies by about 25 s",
-    published=25.0,
-    where="Section 3.3.1 and Figure 5",
-    kind="theorem",
-    seeds=(0,),
-    unit="s of the model",
-    expect=within(2.5, of=25.0, because="half a step of five seconds on the grid"),
-)
+@PAPER.claim("With ke0 of 0.17 ± 25 % the time of peak effect varies by about 25 s")
+@stated(25.0, "Section 3.3.1 and Figure 5", unit="s of the model", kind="theorem", seeds=(0,))
+@within(2.5, of=25.0, because="half a step of five seconds on the grid")
 def peak_times_spread(run: Run) -> float:
     times, _ = peaks()
     run.note(f"peaks at {', '.join(f'{t:.2f}' for t in times)} min")
     return float(60 * np.ptp(times))
 
 
-@PAPER.claim(
-    says="The peak effect varies by more than 20 points of BIS",
-    published=20.0,
-    where="Section 3.3.1 and Figure 5",
-    kind="ordering",
-    seeds=(0,),
-    unit="BIS",
-    stand_in="a sigmoid and 100 mg, since neither the curve nor the dose is printed",
-    expect=at_least(20.0, because="deterministic; the text's words"),
-)
+@PAPER.claim("The peak effect varies by more than 20 points of BIS")
+@stated(20.0, "Section 3.3.1 and Figure 5", unit="BIS", kind="ordering", seeds=(0,))
+@measured(stand_in="a sigmoid and 100 mg, since neither the curve nor the dose is printed")
+@at_least(20.0, because="deterministic; the text's words")
 def peak_effects_spread(run: Run) -> float:
     return float(np.ptp(rl.SigmoidPD().predict(peaks()[1])))
 
 
-@PAPER.claim(
-    says="Means of the times and overshoots at changes of target",
-    published="2.47, 3.95, 5.21, 8.25; 9.72, 10.71, 12.43, 8.87",
-    where="Tables 10 and 11",
-    kind="theorem",
-    seeds=(0,),
-    expect=at_most(0.01, because=PRINTED),
-)
+@PAPER.claim("Means of the times and overshoots at changes of target", seeds=(0,))
+@stated("2.47, 3.95, 5.21, 8.25; 9.72, 10.71, 12.43, 8.87", "Tables 10 and 11", kind="theorem")
+@at_most(0.01, because=PRINTED)
 def transitions_add_up(run: Run) -> float:
     tables, names = data.load_propofol_volunteers(), ("t_sp", "t_peak", "t_ss", "bis_peak")
     printed = np.array([2.47, 3.95, 5.21, 8.25, 9.72, 10.71, 12.43, 8.87])
@@ -153,14 +135,9 @@ def transitions_add_up(run: Run) -> float:
     return float(np.abs(ours - printed).max())
 
 
-@PAPER.claim(
-    says="Means of the fast and the slow group",
-    published="7.43, 8.21, 8.43; 11.09, 12.22, 14.84",
-    where="Table 12",
-    kind="theorem",
-    seeds=(0,),
-    expect=at_most(0.01, because=PRINTED),
-)
+@PAPER.claim("Means of the fast and the slow group")
+@stated("7.43, 8.21, 8.43; 11.09, 12.22, 14.84", "Table 12", kind="theorem", seeds=(0,))
+@at_most(0.01, because=PRINTED)
 def clusters_add_up(run: Run) -> float:
     up = data.load_propofol_volunteers().up
     printed = np.array([7.43, 8.21, 8.43, 11.09, 12.22, 14.84])
@@ -169,104 +146,52 @@ def clusters_add_up(run: Run) -> float:
     return float(np.abs(ours - printed).max())
 
 
-@PAPER.claim(
-    says="Mean weight of the volunteers",
-    published=72.2,
-    where="Tables 4 and 5",
-    kind="theorem",
-    seeds=(0,),
-    unit="kg",
-    expect=within(0.1, of=72.2, because=PRINTED),
-)
+@PAPER.claim("Mean weight of the volunteers")
+@stated(72.2, "Tables 4 and 5", unit="kg", kind="theorem", seeds=(0,))
+@within(0.1, of=72.2, because=PRINTED)
 def weights_add_up(run: Run) -> float:
     return float(data.load_propofol_volunteers().volunteers["weight"].mean())
 
 
-@PAPER.claim(
-    says="Mean MDAPE at target 40",
-    published=7.4,
-    where="Tables 6 and 9",
-    kind="theorem",
-    seeds=(0,),
-    unit="%",
-    expect=within(0.1, of=7.4, because=PRINTED),
-)
+@PAPER.claim("Mean MDAPE at target 40", 7.4, "Tables 6 and 9", unit="%", kind="theorem", seeds=(0,))
+@within(0.1, of=7.4, because=PRINTED)
 def summary_adds_up(run: Run) -> float:
     return float(data.load_propofol_volunteers().target_40["mdape"].mean())
 
 
-@PAPER.claim(
-    says="Median MDAPE of 1,000 simulated patients",
-    published=3.33,
-    where="Table 3",
-    kind="figure",
-    seeds=SEEDS,
-    full_seeds=TRIALS,
-    unit="%",
-    stand_in=GUESSES,
-    expect=within(0.67, of=3.33, because="a fifth of it, which is what the project set itself"),
-)
+@PAPER.claim("Median MDAPE of 1,000 simulated patients")
+@stated(3.33, "Table 3", unit="%", kind="figure", seeds=SEEDS, full_seeds=TRIALS, stand_in=GUESSES)
+@within(0.67, of=3.33, because="a fifth of it, which is what the project set itself")
 def simulated_accuracy(run: Run) -> float:
     return median(run, "mdape")
 
 
-@PAPER.claim(
-    says="Median share of measurements within 5 of the target",
-    published=82.4,
-    where="Table 3",
-    kind="figure",
-    seeds=SEEDS,
-    full_seeds=TRIALS,
-    unit="%",
-    stand_in=GUESSES,
-    expect=within(16.5, of=82.4, because="a fifth of it, which is what the project set itself"),
-)
+@PAPER.claim("Median share of measurements within 5 of the target")
+@stated(82.4, "Table 3", unit="%", kind="figure", seeds=SEEDS, full_seeds=TRIALS, stand_in=GUESSES)
+@within(16.5, of=82.4, because="a fifth of it, which is what the project set itself")
 def simulated_control(run: Run) -> float:
     run.note(f"seed {run.seed}: {median(run, 'controlled_smoothed'):.1f} % of the smoothed BIS")
     return median(run, "controlled")
 
 
-@PAPER.claim(
-    says="Median root mean squared error",
-    published=2.79,
-    where="Table 3",
-    kind="figure",
-    seeds=SEEDS,
-    full_seeds=TRIALS,
-    unit="BIS",
-    stand_in=GUESSES,
-    expect=within(0.56, of=2.79, because="a fifth of it, which is what the project set itself"),
-)
+@PAPER.claim("Median root mean squared error", stand_in=GUESSES)
+@stated(2.79, "Table 3", unit="BIS", kind="figure", seeds=SEEDS, full_seeds=TRIALS)
+@within(0.56, of=2.79, because="a fifth of it, which is what the project set itself")
 def simulated_error(run: Run) -> float:
     return median(run, "rmse")
 
 
-@PAPER.claim(
-    says="Median bias is small",
-    published=-0.17,
-    where="Table 3",
-    kind="figure",
-    seeds=SEEDS,
-    full_seeds=TRIALS,
-    unit="%",
-    stand_in=GUESSES,
-    expect=within(5.0, of=0.0, because="the criterion of Table 2"),
-)
+@PAPER.claim("Median bias is small")
+@stated(-0.17, "Table 3", unit="%", kind="figure", seeds=SEEDS, full_seeds=TRIALS, stand_in=GUESSES)
+@within(5.0, of=0.0, because="the criterion of Table 2")
 def simulated_bias(run: Run) -> float:
     return median(run, "mdpe")
 
 
-@PAPER.claim(
-    says="The medians of the simulated patients meet all six criteria",
-    published=6.0,
-    where="Tables 2 and 3, Section 3.4.5",
-    kind="ordering",
-    seeds=SEEDS,
-    full_seeds=TRIALS,
-    unit="criteria",
-    stand_in=GUESSES,
-    expect=at_least(5.5, because="all of them, divergence read as % per minute"),
-)
+@PAPER.claim("The medians of the simulated patients meet all six criteria")
+@stated(6.0, "Tables 2 and 3, Section 3.4.5")
+@measured(kind="ordering", unit="criteria", seeds=SEEDS, full_seeds=TRIALS, stand_in=GUESSES)
+@at_least(5.5, because="all of them, divergence read as % per minute")
 def meets_the_criteria(run: Run) -> float:
     return criteria_met(run, "paper")
 
@@ -280,16 +205,10 @@ def criteria_met(run: Run, who: str) -> float:
     return float(len(names) - len(missed))
 
 
-@PAPER.claim(
-    says="The learnt policy is ahead of a tuned PID controller on the same patients",
-    published="constant-coefficient PID is not the ideal solution",
-    where="Section 2.5",
-    kind="own",
-    seeds=SEEDS,
-    full_seeds=TRIALS,
-    unit="%",
-    expect=at_least(0.0, because="median MDAPE of the PID controller less the policy's"),
-)
+@PAPER.claim("The learnt policy is ahead of a tuned PID controller on the same patients")
+@stated("constant-coefficient PID is not the ideal solution", "Section 2.5")
+@measured(kind="own", unit="%", seeds=SEEDS, full_seeds=TRIALS)
+@at_least(0.0, because="median MDAPE of the PID controller less the policy's")
 def ahead_of_pid(run: Run) -> float:
     rival = median(run, "mdape", "pid")
     run.note(f"seed {run.seed}: PID {rival:.2f}, policy {median(run, 'mdape'):.2f}")
@@ -302,11 +221,10 @@ far_sighted = PAPER.section(
 
 
 @far_sighted.claim(
-    "With γ = λ = 0.95 and ε = 0.05 the medians of the patients meet all six criteria",
-    6.0,
-    unit="criteria",
-    expect=at_least(5.5, because="all of them, divergence read as % per minute"),
+    "With γ = λ = 0.95 and ε = 0.05 the medians of the patients meet all six criteria"
 )
+@stated(6.0, unit="criteria")
+@at_least(5.5, because="all of them, divergence read as % per minute")
 def far_sighted_criteria(run: Run) -> float:
     return criteria_met(run, "far")
 
@@ -314,8 +232,8 @@ def far_sighted_criteria(run: Run) -> float:
 @far_sighted.claim(
     "With γ = λ = 0.95 and ε = 0.05 no median of Table 3 is missed by more than a fifth",
     "3.33, 3.30, 2.79 and 82.4",
-    expect=at_most(0.2, because="largest relative distance of MDAPE, wobble, RMSE and control"),
 )
+@at_most(0.2, because="largest relative distance of MDAPE, wobble, RMSE and control")
 def far_sighted_table(run: Run) -> float:
     printed = {"mdape": 3.33, "wobble": 3.30, "rmse": 2.79, "controlled": 82.4}
     ours = {name: median(run, name, "far") for name in printed}
@@ -323,26 +241,17 @@ def far_sighted_table(run: Run) -> float:
     return max(abs(ours[name] / value - 1) for name, value in printed.items())
 
 
-@far_sighted.claim(
-    "With γ = λ = 0.95 and ε = 0.05 the policy is ahead of a tuned PID controller",
-    "constant-coefficient PID is not the ideal solution",
-    unit="%",
-    expect=at_least(0.0, because="median MDAPE of the PID controller less the policy's"),
-)
+@far_sighted.claim("With γ = λ = 0.95 and ε = 0.05 the policy is ahead of a tuned PID controller")
+@stated("constant-coefficient PID is not the ideal solution", unit="%")
+@at_least(0.0, because="median MDAPE of the PID controller less the policy's")
 def far_sighted_pid(run: Run) -> float:
     return median(run, "mdape", "pid") - median(run, "mdape", "far")
 
 
-@PAPER.claim(
-    says="Training runs at five million steps a second on one core",
-    published="one week for 5·10¹⁰ steps, 8·10⁴ a second",
-    where="Section 3.2.5",
-    kind="own",
-    seeds=SEEDS,
-    full_seeds=TRIALS,
-    unit="million steps/s",
-    expect=at_least(5.0, because="what the project set itself; CPU time"),
-)
+@PAPER.claim("Training runs at five million steps a second on one core")
+@stated("one week for 5·10¹⁰ steps, 8·10⁴ a second", "Section 3.2.5")
+@measured(kind="own", unit="million steps/s", seeds=SEEDS, full_seeds=TRIALS)
+@at_least(5.0, because="what the project set itself; CPU time")
 def training_speed(run: Run) -> float:
     env, n = rl.PropofolEnv(exploring=True), 20_000 if run.full else 1_000
     rl.WatkinsQLambda(random_state=run.seed).fit(env, 2)

@@ -13,7 +13,7 @@ import numpy as np
 
 from octavo import data, decomposition, plot
 from octavo.catalogue import Method, Paper
-from octavo.claims import NotMeasurable, Run, at_least, at_most, holds, within
+from octavo.claims import NotMeasurable, Run, at_least, at_most, holds, stated, within
 
 MODELS = {
     "d-dense": ("dirichlet", "dense"),
@@ -51,20 +51,15 @@ PAPER = Paper(
         "Table 1": "[costs in flops and memory, not measured]",
         "Table 2": "faster-than-highs",
         "Table 3": NAMES,
-        "Figure 1": "withstands-pointwise-noise beats-hottopixx-d-dense beats-hottopixx-d-sparse "
-        "beats-hottopixx-d-pw beats-spa-d-sparse beats-spa-d-pw rho-1-beats-2-d-dense "
-        "rho-1-beats-2-d-sparse rho-1-beats-2-d-pw",
-        "Figure 2": "beats-hottopixx-mp-dense beats-hottopixx-mp-sparse beats-hottopixx-mp-pw "
-        "beats-spa-mp-sparse beats-spa-mp-pw rho-1-beats-2-mp-dense rho-1-beats-2-mp-sparse "
-        "rho-1-beats-2-mp-pw",
+        "Figure 1": "withstands-pointwise-noise beats-hottopixx-d-* beats-spa-d-* "
+        "rho-1-beats-2-d-*",
+        "Figure 2": "beats-hottopixx-mp-* beats-spa-mp-* rho-1-beats-2-mp-*",
         "Figure 3": "[sample images of the swimmer]",
         "Figure 4": "swimmer swimmer-spa swimmer-xray swimmer-hottopixx",
     },
     refutations={
-        "lp-2-d-pw": (
-            "At the printed noise 90 % of the vertices are found on average; no other row of the "
-            "table is refuted, and the paper's grid of noise levels is not printed."
-        ),
+        "lp-2-d-pw": "At the printed noise 90 % of the vertices are found on average; no other row "
+        "of the table is refuted, and the paper's grid of noise levels is not printed.",
     },
     methods=(
         Method(
@@ -204,11 +199,10 @@ def beats_spa(run: Run, model: str) -> float:
 
 
 @orders.claim(
-    "Under pointwise noise SPA all but guesses where program (8) finds almost all vertices",
-    "≥ 0.5",
-    where="Section 5.3.2 and Figure 1, ε = 0.15",
-    expect=at_least(0.0, because=SAMPLING),
+    "Under pointwise noise SPA all but guesses where program (8) finds almost all vertices"
 )
+@stated("≥ 0.5", "Section 5.3.2 and Figure 1, ε = 0.15")
+@at_least(0.0, because=SAMPLING)
 def withstands_pointwise_noise(run: Run) -> float:
     ours, theirs = (recovery("d-pw", 0.15, method, run.seed) for method in ("lp-1", "spa"))
     run.note(f"{ours:.0%} against {theirs:.0%}")
@@ -216,14 +210,10 @@ def withstands_pointwise_noise(run: Run) -> float:
 
 
 @PAPER.claim(
-    says="The program is solved ten times as fast as HiGHS solves it as it stands, to the same "
-    "objective",
-    where="Table 2: 20.5 to 88.1 s by CPLEX",
-    published="open",
-    unit="times",
-    kind="own",
-    expect=at_least(10.0, because="the aim of this library; both are timed in one run"),
+    "The program is solved ten times as fast as HiGHS solves it as it stands, to the same objective"
 )
+@stated("open", "Table 2: 20.5 to 88.1 s by CPLEX", unit="times", kind="own")
+@at_least(10.0, because="the aim of this library; both are timed in one run")
 def faster_than_highs(run: Run) -> float:
     if not run.full:
         raise NotMeasurable("HiGHS takes a minute; measured in the full form only")
@@ -242,7 +232,6 @@ def faster_than_highs(run: Run) -> float:
 
 
 # --- theorems -----------------------------------------------------------------------------------
-
 theory = PAPER.section(kind="theorem", seeds=tuple(range(10)), full_seeds=tuple(range(50)))
 
 
@@ -258,11 +247,10 @@ def separated(seed: int, rho: float, share: float):
 
 
 @theory.claim(
-    "Noise up to κ(1 − β) min(1, ρ) / (5(ρ + 2)) leaves the vertices and their number to be found",
-    "exact",
-    where="Theorem 2",
-    expect=holds(because="a theorem; the noise of every row has the norm it allows, ρ = ½, 1, 2"),
+    "Noise up to κ(1 − β) min(1, ρ) / (5(ρ + 2)) leaves the vertices and their number to be found"
 )
+@stated("exact", "Theorem 2")
+@holds(because="a theorem; the noise of every row has the norm it allows, ρ = ½, 1, 2")
 def theorem_2(run: Run) -> float:
     right = True
     for rho in (0.5, 1.0, 2.0):
@@ -279,11 +267,10 @@ def theorem_2(run: Run) -> float:
 
 
 @theory.claim(
-    "From κ(1 − β) min(1, ρ) / (2ρ) on there are data whose vertices Algorithm 2 does not find",
-    "not found",
-    where="Theorem 6 and Appendix B",
-    expect=holds(because="a theorem: a construction, at 1.01 times the bound"),
+    "From κ(1 − β) min(1, ρ) / (2ρ) on there are data whose vertices Algorithm 2 does not find"
 )
+@stated("not found", "Theorem 6 and Appendix B")
+@holds(because="a theorem: a construction, at 1.01 times the bound")
 def theorem_6(run: Run) -> float:
     rng = np.random.default_rng(run.seed)
     r, kappa, beta = int(rng.integers(3, 7)), rng.uniform(0.2, 0.9), rng.uniform(0.4, 0.8)
@@ -296,12 +283,9 @@ def theorem_6(run: Run) -> float:
     return float(found.diagonal[:r].min() <= 1.0 - min(1.0, rho) / 2.0)
 
 
-@theory.claim(
-    "With duplicates, Algorithm 3 ends within 49(r + 1)ε/κ + 2ε of the vertices",
-    "≤ 1",
-    where="Theorem 7",
-    expect=at_most(1.0, because="a theorem: the largest distance over its bound"),
-)
+@theory.claim("With duplicates, Algorithm 3 ends within 49(r + 1)ε/κ + 2ε of the vertices")
+@stated("≤ 1", "Theorem 7")
+@at_most(1.0, because="a theorem: the largest distance over its bound")
 def theorem_7(run: Run) -> float:
     rng = np.random.default_rng(run.seed)
     W = rng.dirichlet(np.ones(10), 4)
@@ -326,12 +310,9 @@ def distance_from_cone(point: np.ndarray, rows: np.ndarray) -> float:
     return float((1.0 - share) * np.abs(X).sum())
 
 
-@theory.claim(
-    "Rows that nobody needs are told from the vertices, whatever their number",
-    "exact",
-    where="Theorem 9, Algorithm 5 and its improvement",
-    expect=holds(because="a theorem; η = 1 as outliers have coordinates of their own"),
-)
+@theory.claim("Rows that nobody needs are told from the vertices, whatever their number")
+@stated("exact", "Theorem 9, Algorithm 5 and its improvement")
+@holds(because="a theorem; η = 1 as outliers have coordinates of their own")
 def theorem_9(run: Run) -> float:
     rng = np.random.default_rng(run.seed)
     W = np.hstack([rng.dirichlet(np.ones(6), 3), np.zeros((3, 5))])
@@ -353,13 +334,11 @@ def theorem_9(run: Run) -> float:
 
 
 @PAPER.claim(
-    says="Example 1: the new program finds I_r for any ε < 1/ρ, Hottopixx takes the last row once "
-    "ε > 1/(2(r + 1))",
-    where="Example 1",
-    published="exact",
-    kind="theorem",
-    expect=holds(because="worked out in the paper; r = 3 to 8, both sides of the limit"),
+    "Example 1: the new program finds I_r for any ε < 1/ρ, Hottopixx takes the last row once "
+    "ε > 1/(2(r + 1))"
 )
+@stated("exact", "Example 1", kind="theorem")
+@holds(because="worked out in the paper; r = 3 to 8, both sides of the limit")
 def example_1(run: Run) -> float:
     right = True
     for r in range(3, 9):
@@ -376,7 +355,6 @@ def example_1(run: Run) -> float:
 
 
 # --- the swimmer ----------------------------------------------------------------------------------
-
 swimming = PAPER.section(where="Section 5.4 and Figure 4")
 
 
@@ -387,10 +365,9 @@ def left_over(pixels: np.ndarray, rows) -> float:
 
 
 @swimming.claim(
-    "Program (7) with ε up to 0.97 and program (8) with ε up to 60 find the 16 limbs: error 0",
-    0.0,
-    expect=within(1e-6, because="exact but for rounding"),
+    "Program (7) with ε up to 0.97 and program (8) with ε up to 60 find the 16 limbs: error 0", 0.0
 )
+@within(1e-6, because="exact but for rounding")
 def swimmer(run: Run) -> float:
     pixels, worst = data.make_swimmer().T, 0.0
     for noise, epsilon in (("relative", 0.1), ("relative", 0.97), ("absolute", 60.0)):
@@ -399,11 +376,8 @@ def swimmer(run: Run) -> float:
     return worst
 
 
-@swimming.claim(
-    "SPA ends at the rank, 13 columns, with an error of 20.8",
-    20.8,
-    expect=within(0.05, because="one decimal is printed"),
-)
+@swimming.claim("SPA ends at the rank, 13 columns, with an error of 20.8", 20.8)
+@within(0.05, because="one decimal is printed")
 def swimmer_spa(run: Run) -> float:
     pixels = data.make_swimmer().T
     scaled = decomposition.scale_rows(pixels)  # as Section 5.2 has it
@@ -412,33 +386,23 @@ def swimmer_spa(run: Run) -> float:
 
 
 @swimming.claim(
-    "XRAY finds the limbs with probability 48/62, the chance that its first pixel is on one",
-    48 / 62,
-    expect=within(0.06, because="two standard errors of a share of 200 orders"),
-    seeds=tuple(range(50)),
-    full_seeds=tuple(range(200)),
+    "XRAY finds the limbs with probability 48/62, the chance that its first pixel is on one"
 )
+@stated(48 / 62, seeds=tuple(range(50)), full_seeds=tuple(range(200)))
+@within(0.06, because="two standard errors of a share of 200 orders")
 def swimmer_xray(run: Run) -> float:
     pixels = data.make_swimmer().T
     pixels = pixels[np.random.default_rng(run.seed).permutation(len(pixels))]
     return float(left_over(pixels, decomposition.xray_anchors(pixels, 16)) < 1e-6)
 
 
-@swimming.claim(
-    "Hottopixx with ε = 0.1 and random costs fails in most cases",
-    "most",
-    kind="ordering",
-    expect=at_least(0.5, because="most is more than half"),
-    seeds=tuple(range(10)),
-    full_seeds=DRAWS,
-)
+@swimming.claim("Hottopixx with ε = 0.1 and random costs fails in most cases")
+@stated("most", kind="ordering", seeds=tuple(range(10)), full_seeds=DRAWS)
+@at_least(0.5, because="most is more than half")
 def swimmer_hottopixx(run: Run) -> float:
     pixels = data.make_swimmer().T
     model = decomposition.Hottopixx(16, 0.1, random_state=run.seed).fit(pixels)
     return float(model.reconstruction_err_ > 1e-6)
-
-
-# --- pictures -------------------------------------------------------------------------------------
 
 
 @PAPER.figure("The weights of the rows, and the threshold of Algorithm 2")

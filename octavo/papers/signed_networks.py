@@ -10,7 +10,7 @@ import numpy as np
 
 from octavo import data, network, plot
 from octavo.catalogue import Method, Paper
-from octavo.claims import Run, at_least, at_most, holds, within
+from octavo.claims import Run, at_least, at_most, holds, measured, stated, within
 
 PAPER = Paper(
     key="signed-networks",
@@ -21,17 +21,14 @@ PAPER = Paper(
     headlines=("completion-finds-signs", "cycles-suffice-for-two"),
     tables={
         "Table 5": "balanced-cycles-surprise",
-        "Figure 3": "completion-finds-signs cycles-guess cycles-suffice-for-two "
-        "projection-is-exact projection-stands-noise power-law-favours-factors",
+        "Figure 3": "completion-finds-signs cycles-* projection-* power-law-favours-factors",
         "Table 6": "longer-cycles-help global-beats-local",
         "Table 7": "factors-are-faster",
         "Figure 8": "completion-clusters-better normalised-laplacian",
     },
     refutations={
-        "lemma-11-at-length-5": (
-            "Powers of the matrix count walks, and from length 5 on some walks that close are "
-            "not cycles."
-        ),
+        "lemma-11-at-length-5": "Powers of the matrix count walks, and from length 5 on some walks "
+        "that close are not cycles.",
     },
     methods=(
         Method(
@@ -99,22 +96,18 @@ synthetic = PAPER.section(where="Section 5.3.1 and Figure 3", seeds=SEEDS)
 
 
 @synthetic.claim(
-    "Five groups of 100 to 500 nodes, one link in ten seen: completion finds all other signs",
-    "recovers the ground truth",
-    kind="figure",
-    expect=at_least(0.999, because='"recover the ground truth" read to a sign in a thousand'),
+    "Five groups of 100 to 500 nodes, one link in ten seen: completion finds all other signs"
 )
+@stated("recovers the ground truth", kind="figure")
+@at_least(0.999, because='"recover the ground truth" read to a sign in a thousand')
 def completion_finds_signs(run: Run) -> float:
     return accuracy(completion(), GROUPS, 0.1, 0.0, "uniform", run.seed)
 
 
-@synthetic.claim(
-    "There the endless sum over cycles is right in 50 to 70 %",
-    "50-70 %",
-    kind="figure",
-    stand_in="β = 1 / (2 |A|), where the paper names none and the share moves with it",
-    expect=within(0.1, 0.6, because="the range that the paper prints"),
-)
+@synthetic.claim("There the endless sum over cycles is right in 50 to 70 %")
+@stated("50-70 %", kind="figure")
+@measured(stand_in="β = 1 / (2 |A|), where the paper names none and the share moves with it")
+@within(0.1, 0.6, because="the range that the paper prints")
 def cycles_guess(run: Run) -> float:
     truth = part_of(GROUPS, 0.1, 0.0, "uniform", run.seed)[2]
     share = max((truth > 0).mean(), (truth < 0).mean())
@@ -122,12 +115,9 @@ def cycles_guess(run: Run) -> float:
     return accuracy(network.ImbalancePredictor(np.inf), GROUPS, 0.1, 0.0, "uniform", run.seed)
 
 
-@synthetic.claim(
-    "With two groups cycles are as good as completion",
-    "perform alike",
-    kind="ordering",
-    expect=at_most(0.01, because='"alike" read as within a point, at one link in fifty'),
-)
+@synthetic.claim("With two groups cycles are as good as completion")
+@stated("perform alike", kind="ordering")
+@at_most(0.01, because='"alike" read as within a point, at one link in fifty')
 def cycles_suffice_for_two(run: Run) -> float:
     setting = ((1000, 1000) if run.full else (300, 300), 0.02 if run.full else 0.07)
     local = accuracy(network.ImbalancePredictor(np.inf), *setting, 0.0, "uniform", run.seed)
@@ -135,32 +125,22 @@ def cycles_suffice_for_two(run: Run) -> float:
     return abs(local - whole)
 
 
-@synthetic.claim(
-    "Singular value projection is exact above a density of 0.07",
-    1.0,
-    kind="figure",
-    expect=at_least(0.9999, because="exact, on 20,000 pairs, at a density of 0.08"),
-)
+@synthetic.claim("Singular value projection is exact above a density of 0.07", 1.0, kind="figure")
+@at_least(0.9999, because="exact, on 20,000 pairs, at a density of 0.08")
 def projection_is_exact(run: Run) -> float:
     return accuracy(projection(), GROUPS, 0.08, 0.0, "uniform", run.seed)
 
 
-@synthetic.claim(
-    "Projection still recovers all signs with fewer than 5 % of the links turned",
-    1.0,
-    kind="figure",
-    expect=at_least(0.9999, because="exact, on 20,000 pairs, with 4 % turned and density 0.1"),
-)
+@synthetic.claim("Projection still recovers all signs with fewer than 5 % of the links turned")
+@stated(1.0, kind="figure")
+@at_least(0.9999, because="exact, on 20,000 pairs, with 4 % turned and density 0.1")
 def projection_stands_noise(run: Run) -> float:
     return accuracy(projection(), GROUPS, 0.1, 0.04, "uniform", run.seed)
 
 
-@synthetic.claim(
-    "Where links follow a power law, factors are better than projection",
-    "more robust",
-    kind="ordering",
-    expect=at_least(0.0, because=SAMPLING),
-)
+@synthetic.claim("Where links follow a power law, factors are better than projection")
+@stated("more robust", kind="ordering")
+@at_least(0.0, because=SAMPLING)
 def power_law_favours_factors(run: Run) -> float:
     setting = (GROUPS, 0.03, 0.0, "power_law", run.seed)
     factors, projected = accuracy(completion(), *setting), accuracy(projection(), *setting)
@@ -168,14 +148,9 @@ def power_law_favours_factors(run: Run) -> float:
     return factors - projected
 
 
-@PAPER.claim(
-    says="Powers of the matrix count the cycles that a sign would unbalance, for any length",
-    published="equal",
-    where="Lemma 11",
-    kind="theorem",
-    seeds=SEEDS,
-    expect=at_most(1e-9, because="an identity, up to rounding; cycles of length 5"),
-)
+@PAPER.claim("Powers of the matrix count the cycles that a sign would unbalance, for any length")
+@stated("equal", "Lemma 11", kind="theorem", seeds=SEEDS)
+@at_most(1e-9, because="an identity, up to rounding; cycles of length 5")
 def lemma_11_at_length_5(run: Run) -> float:
     rng = np.random.RandomState(run.seed)
     upper = np.triu(rng.choice([-1.0, 0.0, 1.0], (8, 8), p=(0.3, 0.4, 0.3)), 1)
@@ -190,13 +165,9 @@ def lemma_11_at_length_5(run: Run) -> float:
     return abs(unbalanced[0] - unbalanced[1] - np.linalg.matrix_power(A, 4)[i, j])
 
 
-@PAPER.claim(
-    says="A complete weakly balanced network of k > 2 groups has rank k, else rank one",
-    published="rank k",
-    where="Theorem 13",
-    kind="theorem",
-    expect=holds(because="ranks by singular values, for one to seven groups"),
-)
+@PAPER.claim("A complete weakly balanced network of k > 2 groups has rank k, else rank one")
+@stated("rank k", "Theorem 13", kind="theorem")
+@holds(because="ranks by singular values, for one to seven groups")
 def ranks(run: Run) -> float:
     sizes = (2, 3, 4, 5, 6, 7, 8)
     found = [
@@ -232,11 +203,9 @@ def simulated(seed: int, full: bool):
 real = PAPER.section(where="Section 5.3.2", kind="ordering", seeds=SEEDS, stand_in=REAL)
 
 
-@real.claim(
-    "Cycles longer than triangles predict better",
-    "0.850 against 0.554, and 0.908 against 0.901",
-    expect=at_least(0.0, because=SAMPLING),
-)
+@real.claim("Cycles longer than triangles predict better")
+@stated("0.850 against 0.554, and 0.908 against 0.901")
+@at_least(0.0, because=SAMPLING)
 def longer_cycles_help(run: Run) -> float:
     _, scores = simulated(run.seed, run.full)
     means = {name: found.accuracy.mean() for name, found in scores.items()}
@@ -244,38 +213,25 @@ def longer_cycles_help(run: Run) -> float:
     return min(means["MOI-10"] - means["MOI-3"], means["HOC-4"] - means["HOC-3"])
 
 
-@real.claim(
-    "Completion predicts better than cycles",
-    "0.944 against 0.908",
-    expect=at_least(0.0, because=SAMPLING),
-)
+@real.claim("Completion predicts better than cycles", "0.944 against 0.908")
+@at_least(0.0, because=SAMPLING)
 def global_beats_local(run: Run) -> float:
     _, scores = simulated(run.seed, run.full)
     local = max(found.accuracy.mean() for name, found in scores.items() if name != "LR-ALS")
     return scores["LR-ALS"].accuracy.mean() - local
 
 
-@real.claim(
-    "Balanced cycles of three and four links are more than chance gives",
-    "by 300 to 14,000 standard deviations",
-    where="Table 5",
-    expect=at_least(3.0, because="three standard deviations; the size grows with the network"),
-)
+@real.claim("Balanced cycles of three and four links are more than chance gives")
+@stated("by 300 to 14,000 standard deviations", "Table 5")
+@at_least(3.0, because="three standard deviations; the size grows with the network")
 def balanced_cycles_surprise(run: Run) -> float:
     report = network.balance_report(simulated(run.seed, run.full)[0])
     return min(report.surprises["balanced 3"], report.surprises["balanced 4"])
 
 
-@PAPER.claim(
-    says="Alternating least squares is faster than counting cycles of length 5",
-    published="2.3 s against 463 s",
-    where="Table 7",
-    kind="speed",
-    unit="times",
-    seeds=SEEDS,
-    stand_in=REAL,
-    expect=at_least(10.0, because="a tenth; the paper has 200 times on Wikipedia"),
-)
+@PAPER.claim("Alternating least squares is faster than counting cycles of length 5")
+@stated("2.3 s against 463 s", "Table 7", unit="times", kind="speed", seeds=SEEDS, stand_in=REAL)
+@at_least(10.0, because="a tenth; the paper has 200 times on Wikipedia")
 def factors_are_faster(run: Run) -> float:
     n, links = (2000, 0.02) if run.full else (600, 0.05)
     A = data.make_weakly_balanced((n // 5,) * 5, links, 0.1, "power_law", random_state=run.seed).A
@@ -311,23 +267,18 @@ def clustered(seed: int, density: float):
 clusters = PAPER.section(where="Section 5.4 and Figure 8", kind="ordering", seeds=SEEDS)
 
 
-@clusters.claim(
-    "Completing before clustering is better than the signed Laplacian",
-    "significantly better",
-    expect=at_least(0.0, because=SAMPLING + "; ten groups of 100, three links in a hundred seen"),
-)
+@clusters.claim("Completing before clustering is better than the signed Laplacian")
+@stated("significantly better")
+@at_least(0.0, because=SAMPLING + "; ten groups of 100, three links in a hundred seen")
 def completion_clusters_better(run: Run) -> float:
     scores = clustered(run.seed, 0.03)
     run.note(", ".join(f"{name} {value:.3f}" for name, value in scores.items()))
     return scores["completion"] - scores["signed_laplacian"]
 
 
-@clusters.claim(
-    "Most of that lead is gone once the Laplacian is normalised",
-    "not said",
-    kind="own",
-    expect=at_most(0.5, because="half of the lead over the Laplacian as it is"),
-)
+@clusters.claim("Most of that lead is gone once the Laplacian is normalised")
+@stated("not said", kind="own")
+@at_most(0.5, because="half of the lead over the Laplacian as it is")
 def normalised_laplacian(run: Run) -> float:
     scores = clustered(run.seed, 0.03)
     lead = scores["completion"] - scores["signed_laplacian"]

@@ -10,7 +10,7 @@ import numpy as np
 
 from octavo import data, graphical, plot
 from octavo.catalogue import Method, Paper
-from octavo.claims import NotMeasurable, Run, at_least, at_most, within
+from octavo.claims import NotMeasurable, Run, at_least, at_most, measured, stated, within
 
 PAPER = Paper(
     key="slim",
@@ -74,14 +74,9 @@ def set_numbers(run: Run) -> range:
     return range(FIRST_SET + run.seed * n, FIRST_SET + (run.seed + 1) * n)
 
 
-@PAPER.claim(
-    says="The Gibbs updates of Appendix A draw from the posterior, four misprints put right",
-    where="Appendix A, Eqs. (15) to (17)",
-    published="equal laws",
-    kind="theorem",
-    expect=at_most(0.03, because="Monte Carlo: 10,000 draws or more, five standard errors 0.025"),
-    seeds=QUICK,
-)
+@PAPER.claim("The Gibbs updates of Appendix A draw from the posterior, four misprints put right")
+@stated("equal laws", "Appendix A, Eqs. (15) to (17)", kind="theorem", seeds=QUICK)
+@at_most(0.03, because="Monte Carlo: 10,000 draws or more, five standard errors 0.025")
 def enumeration(run: Run) -> float:
     from scipy.stats import multivariate_normal
 
@@ -128,20 +123,14 @@ choices = PAPER.section(
 )
 
 
-@choices.claim(
-    "Of true DAGs 96.78 % are taken for DAGs by held-out likelihood",
-    96.78,
-    expect=at_least(91.0, because="three standard errors of a hundred sets below 96.78 %"),
-)
+@choices.claim("Of true DAGs 96.78 % are taken for DAGs by held-out likelihood", 96.78)
+@at_least(91.0, because="three standard errors of a hundred sets below 96.78 %")
 def true_dags(run: Run) -> float:
     return 100 * float(np.mean([word == "dag" for word in chosen(data.make_linear_dag, run)]))
 
 
-@choices.claim(
-    "Of true factor models 87.05 % are taken for factor models",
-    87.05,
-    expect=at_least(77.0, because="three standard errors of a hundred sets below 87.05 %"),
-)
+@choices.claim("Of true factor models 87.05 % are taken for factor models", 87.05)
+@at_least(77.0, because="three standard errors of a hundred sets below 87.05 %")
 def true_factor_models(run: Run) -> float:
     return 100 * float(np.mean([word == "factor" for word in chosen(data.make_factor_data, run)]))
 
@@ -209,11 +198,9 @@ orders = PAPER.section(
 )
 
 
-@orders.claim(
-    "The first candidate is right at least as often as LiNGAM's order",
-    "at least as often",
-    expect=at_least(-5.0, because="the paper says as many; 5 points are a standard error"),
-)
+@orders.claim("The first candidate is right at least as often as LiNGAM's order")
+@stated("at least as often")
+@at_least(-5.0, because="the paper says as many; 5 points are a standard error")
 def first_candidate(run: Run) -> float:
     first, _, rival = order_rates(run.seed, run.full, tuple(set_numbers(run)))
     run.note(f"seed {run.seed}: {first:.2f}, DirectLiNGAM {rival:.2f}, which is later than the "
@@ -221,27 +208,17 @@ def first_candidate(run: Run) -> float:
     return 100 * (first - rival)
 
 
-@orders.claim(
-    "Ten candidates hold a right order almost 30 points more often than one",
-    30,
-    expect=at_least(5.0, because="clearly more often: a sixth of the published gain"),
-)
+@orders.claim("Ten candidates hold a right order almost 30 points more often than one", 30)
+@at_least(5.0, because="clearly more often: a sixth of the published gain")
 def ten_candidates(run: Run) -> float:
     first, ten, _ = order_rates(run.seed, run.full, tuple(set_numbers(run)))
     return 100 * (ten - first)
 
 
-@PAPER.claim(
-    says="With a latent common cause the search finds a right order in 78 of 100 sets",
-    where="Section 6.4, d = 5, m = 1, N = 500",
-    published=78,
-    unit="%",
-    kind="figure",
-    expect=at_least(65.0, because="three standard errors of a hundred sets below 78 %"),
-    seeds=QUICK,
-    full_seeds=FULL,
-    stand_in=SUITE,
-)
+@PAPER.claim("With a latent common cause the search finds a right order in 78 of 100 sets")
+@stated(78, "Section 6.4, d = 5, m = 1, N = 500")
+@measured(kind="figure", unit="%", seeds=QUICK, full_seeds=FULL, stand_in=SUITE)
+@at_least(65.0, because="three standard errors of a hundred sets below 78 %")
 def confounded_orders(run: Run) -> float:
     settings, found = sweeps(run.full), []
     for number in set_numbers(run):
@@ -282,15 +259,12 @@ def right_chains(seed: int, latent: str, n_samples: int) -> int:
 
 
 @PAPER.claim(
-    says="Ten of ten chains find the truth where the latent law differs from the driving ones",
-    where="Section 6.4 and Figure 11, model (i); model (u), of equal laws, 3 of 10",
-    published=10,
-    unit="chains",
-    kind="figure",
-    expect=at_least(9.0, because="ten, with one chain that may not have come to rest"),
-    seeds=QUICK,
+    "Ten of ten chains find the truth where the latent law differs from the driving ones",
     stand_in="the latent of the data is Cauchy, as in the model; the text does not say",
 )
+@stated(10, "Section 6.4 and Figure 11, model (i); model (u), of equal laws, 3 of 10", seeds=QUICK)
+@measured(unit="chains", kind="figure")
+@at_least(9.0, because="ten, with one chain that may not have come to rest")
 def identifiable_chains(run: Run) -> float:
     n_samples = 6_000 if run.full else 900
     same = right_chains(run.seed, "laplace", n_samples)
@@ -299,15 +273,12 @@ def identifiable_chains(run: Run) -> float:
 
 
 @PAPER.claim(
-    says="The held-out likelihood of all 24 orders is highest for one of the two right ones",
-    where="Section 6.5 and Figure 12, N = 100",
-    published="the two right orders are highest",
-    kind="ordering",
-    expect=at_least(0.5, because="a right order more often than not; 1 in 12 by chance"),
-    seeds=QUICK,
-    full_seeds=FULL,
+    "The held-out likelihood of all 24 orders is highest for one of the two right ones",
     stand_in="functions and shapes of sources are not printed: w², 4 √|w| and 2 (sin x + sin y)",
 )
+@stated("the two right orders are highest", "Section 6.5 and Figure 12, N = 100", seeds=QUICK)
+@measured(full_seeds=FULL, kind="ordering")
+@at_least(0.5, because="a right order more often than not; 1 in 12 by chance")
 def nonlinear_orders(run: Run) -> float:
     if not run.full:
         raise NotMeasurable("24 chains of a thousand sweeps take minutes")
@@ -316,16 +287,9 @@ def nonlinear_orders(run: Run) -> float:
     return float(graphical.is_causal_order(model.causal_order_, sample.B))
 
 
-@PAPER.claim(
-    says="SNIM tells the cause in 39 of 51 pairs",
-    where="Section 6.5",
-    published=76.5,
-    unit="%",
-    kind="figure",
-    expect=within(12.0, because="two standard errors of a share of 51 pairs"),
-    seeds=QUICK,
-    stand_in="pairs 1 to 51 of a later release, at most 300 rows of each",
-)
+@PAPER.claim("SNIM tells the cause in 39 of 51 pairs", unit="%", kind="figure", seeds=QUICK)
+@stated(76.5, "Section 6.5", stand_in="pairs 1 to 51 of a later release, at most 300 rows of each")
+@within(12.0, because="two standard errors of a share of 51 pairs")
 def cause_effect_pairs(run: Run) -> float:
     if not run.full:
         raise NotMeasurable("51 pairs take minutes")
@@ -346,16 +310,9 @@ def cause_effect_pairs(run: Run) -> float:
     return 100 * float(np.mean(right))
 
 
-@PAPER.claim(
-    says="Age acts on length, and on diameter, in subsets of 200 rows of Abalone",
-    where="Section 6.5 and Figure 14",
-    published=100,
-    unit="%",
-    kind="figure",
-    expect=at_least(90.0, because="one subset of ten may differ"),
-    seeds=QUICK,
-    full_seeds=FULL,
-)
+@PAPER.claim("Age acts on length, and on diameter, in subsets of 200 rows of Abalone")
+@stated(100, "Section 6.5 and Figure 14", unit="%", kind="figure", seeds=QUICK, full_seeds=FULL)
+@at_least(90.0, because="one subset of ten may differ")
 def abalone(run: Run) -> float:
     try:
         pairs = {p.name: p for p in data.load_cause_effect_pairs()}
@@ -396,22 +353,16 @@ cells = PAPER.section(
 )
 
 
-@cells.claim(
-    "SLIM finds 9 of the textbook's edges",
-    9,
-    expect=at_least(7.0, because="two edges for chains and splits that differ"),
-)
+@cells.claim("SLIM finds 9 of the textbook's edges", 9)
+@at_least(7.0, because="two edges for chains and splits that differ")
 def proteins_true_positives(run: Run) -> float:
     positives, errors, backwards = proteins(run.seed, run.full)
     run.note(f"seed {run.seed}: {positives} right, {errors} errors, {backwards} reversed")
     return float(positives)
 
 
-@cells.claim(
-    "with 12 structural errors, one of them a reversed edge",
-    12,
-    expect=at_most(15.0, because="three edges for chains, splits and the network's file"),
-)
+@cells.claim("with 12 structural errors, one of them a reversed edge", 12)
+@at_most(15.0, because="three edges for chains, splits and the network's file")
 def proteins_errors(run: Run) -> float:
     return float(proteins(run.seed, run.full)[1])
 
@@ -419,17 +370,14 @@ def proteins_errors(run: Run) -> float:
 PAPER.not_measurable(
     "old-faithful",
     "the geyser's eruptions are not at hand",
-    says="Duration acts on interval in 10 of 10 splits",
-    where="Section 6.5, Figure 13",
-    published=10,
-    unit="splits",
+    "Duration acts on interval in 10 of 10 splits",
+    stated(10, "Section 6.5, Figure 13", unit="splits"),
 )
 PAPER.not_measurable(
     "e-coli",
     "the expression profiles of Kao et al. (2004) are not at hand",
-    says="CSLIM reconstructs with a mean squared error of 0.0264 and 0.0218",
-    where="Section 6.7 and Figure 17",
-    published=0.0218,
+    "CSLIM reconstructs with a mean squared error of 0.0264 and 0.0218",
+    stated(0.0218, "Section 6.7 and Figure 17"),
 )
 
 

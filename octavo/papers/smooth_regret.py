@@ -9,7 +9,7 @@ import numpy as np
 
 from octavo import plot, search
 from octavo.catalogue import Method, Paper
-from octavo.claims import Run, at_least, at_most, holds, within
+from octavo.claims import Run, at_least, at_most, holds, measured, stated, within
 
 PAPER = Paper(
     key="smooth-regret",
@@ -28,9 +28,8 @@ PAPER = Paper(
         "Figure 1": "[a drawing of a hyperplane and a cell, without numbers]",
     },
     refutations={
-        "printed-bands-are-unbiased": (
-            "With bands up to 2^(i+1)p some pairs can be drawn in two bands and are counted twice."
-        ),
+        "printed-bands-are-unbiased": "With bands up to 2^(i+1)p some pairs can be drawn in two "
+        "bands and are counted twice.",
     },
     methods=(
         Method(
@@ -88,11 +87,8 @@ practice = PAPER.section(
 )
 
 
-@practice.claim(
-    "The error approaches ν with few of all pairs",
-    "(1 + O(ε)) ν",
-    expect=at_most(1.05, because="five per cent, with at most a quarter of the pairs"),
-)
+@practice.claim("The error approaches ν with few of all pairs", "(1 + O(ε)) ν")
+@at_most(1.05, because="five per cent, with at most a quarter of the pairs")
 def near_the_best_order(run: Run) -> float:
     n = 1000 if run.full else 300
     model, best, error, _ = tournament(run.seed, n)
@@ -101,25 +97,17 @@ def near_the_best_order(run: Run) -> float:
     return error / best if share <= 0.25 else float("inf")
 
 
-@practice.claim(
-    "Uniform pairs do not reach it: their error over ν at the same number of questions",
-    "the entire pool is needed",
-    expect=at_least(2.0, because="twice ν or more; Remark 10 says no number"),
-    where="Remark 10",
-)
+@practice.claim("Uniform pairs do not reach it: their error over ν at the same number of questions")
+@stated("the entire pool is needed", "Remark 10")
+@at_least(2.0, because="twice ν or more; Remark 10 says no number")
 def uniform_pairs_at_that_budget(run: Run) -> float:
     _, best, _, uniform = tournament(run.seed, 1000 if run.full else 300)
     return uniform / best
 
 
-@PAPER.claim(
-    says="Even without noise uniform pairs must be nearly all asked: half of them leave errors",
-    where="Remark 10",
-    published="all O(n²) labels",
-    kind="ordering",
-    seeds=SEEDS,
-    expect=at_least(1.0, because="pairs in wrong order; an exact ranking has none"),
-)
+@PAPER.claim("Even without noise uniform pairs must be nearly all asked: half of them leave errors")
+@stated("all O(n²) labels", "Remark 10", kind="ordering", seeds=SEEDS)
+@at_least(1.0, because="pairs in wrong order; an exact ranking has none")
 def uniform_pairs_are_doomed(run: Run) -> float:
     n = 400 if run.full else 200
     truth = np.random.RandomState(run.seed).permutation(n)
@@ -130,14 +118,10 @@ def uniform_pairs_are_doomed(run: Run) -> float:
     return search.pair_error(np.argsort(order), oracle) * n * (n - 1) / 2
 
 
-@PAPER.claim(
-    says="With error probability |Δ|^-ρ the noise is n^-ρ: its exponent for ρ = 1/2",
-    where="Section 4.3",
-    published=-0.5,
-    seeds=SEEDS,
-    stand_in="½|Δ|^-ρ, since a probability of 1 for neighbours would only turn them round",
-    expect=within(0.05, because="sizes 200 and 1,600, where lower powers of n still show"),
-)
+@PAPER.claim("With error probability |Δ|^-ρ the noise is n^-ρ: its exponent for ρ = 1/2")
+@stated(-0.5, "Section 4.3", seeds=SEEDS)
+@measured(stand_in="½|Δ|^-ρ, since a probability of 1 for neighbours would only turn them round")
+@within(0.05, because="sizes 200 and 1,600, where lower powers of n still show")
 def noise_falls_with_n(run: Run) -> float:
     errors = []
     for n in (200, 1600):
@@ -154,13 +138,10 @@ def all_rankings(n: int):
 
 
 @PAPER.claim(
-    says="The minimiser of an (ε, 0)-approximation errs at most ν + ε(2 dist(h, h*) "
-    "+ dist(h1, h*))",
-    where="Theorem 3, Equation (3)",
-    published="always",
-    seeds=SEEDS,
-    expect=holds(because="ε is the approximation's own, over all rankings of six items"),
+    "The minimiser of an (ε, 0)-approximation errs at most ν + ε(2 dist(h, h*) + dist(h1, h*))"
 )
+@stated("always", "Theorem 3, Equation (3)", seeds=SEEDS)
+@holds(because="ε is the approximation's own, over all rankings of six items")
 def theorem_3(run: Run) -> float:
     n = 6
     H, u, v = all_rankings(n)
@@ -182,13 +163,9 @@ def theorem_3(run: Run) -> float:
     return bool(error[found] <= bound + 1e-12)
 
 
-@PAPER.claim(
-    says="The disagreement coefficient of rankings grows with n: its ratio to n",
-    where="Section 4.2",
-    published="Ω(n)",
-    kind="ordering",
-    expect=at_least(0.25, because="a swap of the two ends turns 2n - 3 of n(n - 1)/2 pairs"),
-)
+@PAPER.claim("The disagreement coefficient of rankings grows with n: its ratio to n")
+@stated("Ω(n)", "Section 4.2", kind="ordering")
+@at_least(0.25, because="a swap of the two ends turns 2n - 3 of n(n - 1)/2 pairs")
 def coefficient_grows(run: Run) -> float:
     sizes = (3, 4, 5, 6) if run.full else (3, 4, 5)
     found = [search.disagreement_coefficient(all_rankings(n)[0]) for n in sizes]
@@ -196,13 +173,9 @@ def coefficient_grows(run: Run) -> float:
     return min(theta / n for theta, n in zip(found, sizes))
 
 
-@PAPER.claim(
-    says="So does that of clusterings into two: its ratio to n",
-    where="Section 5.2",
-    published="Θ(n)",
-    kind="ordering",
-    expect=at_least(0.25, because="a moved item turns n - 1 of n(n - 1)/2 pairs"),
-)
+@PAPER.claim("So does that of clusterings into two: its ratio to n")
+@stated("Θ(n)", "Section 5.2", kind="ordering")
+@at_least(0.25, because="a moved item turns n - 1 of n(n - 1)/2 pairs")
 def coefficient_of_clusterings(run: Run) -> float:
     ratios = []
     for n in (4, 6, 8, 10) if run.full else (4, 6, 8):
@@ -213,13 +186,10 @@ def coefficient_of_clusterings(run: Run) -> float:
 
 
 @PAPER.claim(
-    says="f is an unbiased estimator of the relative regret, with bands up to 2^(i+1)p as printed",
-    where="Section 4.3",
-    published="unbiased",
-    kind="theorem",
-    seeds=SEEDS,
-    expect=at_most(1e-9, because="an expectation, computed exactly"),
+    "f is an unbiased estimator of the relative regret, with bands up to 2^(i+1)p as printed"
 )
+@stated("unbiased", "Section 4.3", kind="theorem", seeds=SEEDS)
+@at_most(1e-9, because="an expectation, computed exactly")
 def printed_bands_are_unbiased(run: Run) -> float:
     # E f sums every band's pairs once; pairs of two bands, which overlap, are summed twice.
     n, p = 60, 2
@@ -237,14 +207,9 @@ def printed_bands_are_unbiased(run: Run) -> float:
     return float(abs(expected - true) / (n * (n - 1)))
 
 
-@PAPER.claim(
-    says="Pairs that linear rankings within r disagree on have measure at most 8rn: the ratio",
-    where="Proposition 19",
-    published="at most 1",
-    kind="theorem",
-    seeds=SEEDS,
-    expect=at_most(1.0, because="the peeled region covers that of the proposition"),
-)
+@PAPER.claim("Pairs that linear rankings within r disagree on have measure at most 8rn: the ratio")
+@stated("at most 1", "Proposition 19", kind="theorem", seeds=SEEDS)
+@at_most(1.0, because="the peeled region covers that of the proposition")
 def region_is_small(run: Run) -> float:
     n, rng = 50, np.random.RandomState(run.seed)
     X, w = rng.standard_normal((n, 3)), rng.standard_normal(3)

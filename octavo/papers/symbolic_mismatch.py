@@ -10,7 +10,7 @@ import numpy as np
 
 from octavo import data, plot, survival
 from octavo.catalogue import Method, Paper
-from octavo.claims import Run, at_least, at_most, holds, within
+from octavo.claims import Run, at_least, at_most, holds, stated, within
 
 PAPER = Paper(
     key="symbolic-mismatch",
@@ -107,16 +107,9 @@ def auroc(truth: np.ndarray, score: np.ndarray) -> float:
     return float(np.mean(gap > 0) + 0.5 * np.mean(gap == 0))
 
 
-@PAPER.claim(
-    says="The mismatch is the expected difference of two randomly chosen beats",
-    where="Section 3.2, Equation (1)",
-    published="equal",
-    kind="theorem",
-    seeds=SEEDS,
-    expect=at_most(
-        1e-12, because="with every beat a symbol it is the mean over all pairs, but for rounding"
-    ),
-)
+@PAPER.claim("The mismatch is the expected difference of two randomly chosen beats")
+@stated("equal", "Section 3.2, Equation (1)", kind="theorem", seeds=SEEDS)
+@at_most(1e-12, because="with every beat a symbol it is the mean over all pairs, but for rounding")
 def expected_difference(run: Run) -> float:
     records = [walks(10 * run.seed + i, 12) for i in range(4)]
     records = [[*beats, beats[0], beats[3]] for beats in records]  # some shapes occur twice
@@ -126,14 +119,9 @@ def expected_difference(run: Run) -> float:
     return float(np.abs(psi / np.array(mean) - 1.0).max())
 
 
-@PAPER.claim(
-    says="For beats of one sample 2ψ_pq - ψ_pp - ψ_qq is the squared energy distance",
-    where="Section 3.2 (not stated there)",
-    published="equal",
-    kind="own",
-    seeds=SEEDS,
-    expect=at_most(1e-10, because="an identity, against scipy's integral"),
-)
+@PAPER.claim("For beats of one sample 2ψ_pq - ψ_pp - ψ_qq is the squared energy distance")
+@stated("equal", "Section 3.2 (not stated there)", kind="own", seeds=SEEDS)
+@at_most(1e-10, because="an identity, against scipy's integral")
 def energy_distance(run: Run) -> float:
     from scipy.stats import energy_distance as by_scipy
 
@@ -145,14 +133,9 @@ def energy_distance(run: Run) -> float:
     return float(abs(energy - by_scipy(p, q, F_p, F_q) ** 2))
 
 
-@PAPER.claim(
-    says="The mismatch matrix and the similarity made of it can be indefinite",
-    where="Section 3.3",
-    published="indefinite",
-    kind="theorem",
-    seeds=SEEDS,
-    expect=holds(because="an eigenvalue below -1e-8 of the largest in either matrix"),
-)
+@PAPER.claim("The mismatch matrix and the similarity made of it can be indefinite")
+@stated("indefinite", "Section 3.3", kind="theorem", seeds=SEEDS)
+@holds(because="an eigenvalue below -1e-8 of the largest in either matrix")
 def indefinite(run: Run) -> float:
     _, model = cohort(run.seed, run.full)
     least = []
@@ -164,14 +147,11 @@ def indefinite(run: Run) -> float:
 
 
 @PAPER.claim(
-    says="With Euclidean differences of beats the mismatch matrix has one positive eigenvalue, so "
-    "that its clipped form has rank one",
-    where="Section 3.3 (not stated there)",
-    published="one",
-    kind="own",
-    seeds=SEEDS,
-    expect=holds(because="a matrix of expected distances is of negative type"),
+    "With Euclidean differences of beats the mismatch matrix has one positive eigenvalue, so "
+    "that its clipped form has rank one"
 )
+@stated("one", "Section 3.3 (not stated there)", kind="own", seeds=SEEDS)
+@holds(because="a matrix of expected distances is of negative type")
 def one_positive_eigenvalue(run: Run) -> float:
     records = [walks(100 * run.seed + i, 12, length=10) for i in range(40 if run.full else 15)]
     symbolizer = survival.MaxMinSymbolizer(metric="euclidean", max_symbols=5)
@@ -180,14 +160,11 @@ def one_positive_eigenvalue(run: Run) -> float:
 
 
 @PAPER.claim(
+    "With path-normalised warping of heart beats there is one positive eigenvalue as well",
     name="one-positive-eigenvalue-warped",
-    says="With path-normalised warping of heart beats there is one positive eigenvalue as well",
-    where="Section 3.3 (not stated there)",
-    published=1,
-    kind="own",
-    seeds=SEEDS,
-    expect=within(0.0, because="a count; eigenvalues below 1e-10 of the largest are rounding"),
 )
+@stated(1, "Section 3.3 (not stated there)", kind="own", seeds=SEEDS)
+@within(0.0, because="a count; eigenvalues below 1e-10 of the largest are rounding")
 def one_positive_eigenvalue_warped(run: Run) -> float:
     _, model = cohort(run.seed, run.full)
     found = survival.SpectrumTransform(on="paper").fit(model.mismatch_)
@@ -231,15 +208,9 @@ def clipping_helps(run: Run, name: str) -> float:
     return one - other
 
 
-@PAPER.claim(
-    says="In simulated patients of whom a tenth are unusual, 7-NN finds them",
-    where="Table 2 (the paper has no simulation)",
-    published="above 0.8",
-    kind="own",
-    seeds=SEEDS,
-    stand_in=SIMULATED,
-    expect=at_least(0.8, because="the area under the ROC curve; a half is guessing"),
-)
+@PAPER.claim("In simulated patients of whom a tenth are unusual, 7-NN finds them", seeds=SEEDS)
+@stated("above 0.8", "Table 2 (the paper has no simulation)", kind="own", stand_in=SIMULATED)
+@at_least(0.8, because="the area under the ROC curve; a half is guessing")
 def unusual_hearts_found(run: Run) -> float:
     patients, model = cohort(run.seed, run.full)
     detector = survival.MismatchOutlierDetector().fit(model.mismatch_)
@@ -273,14 +244,9 @@ def hazard_is_covered(run: Run) -> float:
     return float(np.mean(covered))
 
 
-@PAPER.claim(
-    says="Symbols make comparisons faster by the square of the reduction of beats",
-    where="Section 6.4",
-    published=2.0,
-    kind="speed",
-    seeds=SEEDS,
-    expect=within(0.25, because="the exponent; timers, and what a call costs beside warping"),
-)
+@PAPER.claim("Symbols make comparisons faster by the square of the reduction of beats")
+@stated(2.0, "Section 6.4", kind="speed", seeds=SEEDS)
+@within(0.25, because="the exponent; timers, and what a call costs beside warping")
 def runtime_is_quadratic(run: Run) -> float:
     n = 400 if run.full else 120
     p, q = walks(run.seed, n, length=40), walks(run.seed + 50, n, length=40)
@@ -304,39 +270,34 @@ def runtime_is_quadratic(run: Run) -> float:
 PAPER.not_measurable(
     "hazard-of-seven-neighbours",
     PRIVATE,
-    says="Patients in the top quartile of the 7-NN score have a hazard ratio of 2.28 (1.28 to "
+    "Patients in the top quartile of the 7-NN score have a hazard ratio of 2.28 (1.28 to "
     "4.07); one-class SVM 1.38, hierarchical clustering 2.04",
-    where="Table 2 and Figures 3 to 5",
-    published=2.28,
+    stated(2.28, "Table 2 and Figures 3 to 5"),
 )
 PAPER.not_measurable(
     "rhythm-measures",
     PRIVATE,
-    says="Heart rate variability, turbulence and deceleration capacity have hazard ratios of "
+    "Heart rate variability, turbulence and deceleration capacity have hazard ratios of "
     "1.56, 1.64 and 1.77",
-    where="Table 4",
-    published=1.77,
+    stated(1.77, "Table 4"),
 )
 PAPER.not_measurable(
     "adjusted-hazard",
     PRIVATE,
-    says="Adjusted for clinical and ECG variables the hazard ratio of 7-NN is 2.25 (1.23 to 4.11)",
-    where="Table 7",
-    published=2.25,
+    "Adjusted for clinical and ECG variables the hazard ratio of 7-NN is 2.25 (1.23 to 4.11)",
+    stated(2.25, "Table 7"),
 )
 PAPER.not_measurable(
     "gain-in-auroc",
     PRIVATE,
-    says="7-NN raises the AUROC of the existing risk variables from 0.683 to 0.725",
-    where="Table 9",
-    published=0.725,
+    "7-NN raises the AUROC of the existing risk variables from 0.683 to 0.725",
+    stated(0.725, "Table 9"),
 )
 PAPER.not_measurable(
     "number-of-symbols",
     PRIVATE,
-    says="A median of 99,581 beats a day becomes 66 symbols",
-    where="Figures 6 and 7",
-    published=66,
+    "A median of 99,581 beats a day becomes 66 symbols",
+    stated(66, "Figures 6 and 7"),
 )
 
 

@@ -43,10 +43,8 @@ PAPER = Paper(
         "Figure 27": "least-squares-win-on-the-clock",
     },
     refutations={
-        "tdc-is-the-best-gradient-method-3": (
-            "TDC is ahead, by a third of the published gain: the best other method comes nearer "
-            "here."
-        )
+        "tdc-is-the-best-gradient-method-3": "TDC is ahead, by a third of the published gain: the "
+        "best other method comes nearer here.",
     },
     methods=(
         rl_evaluator(

@@ -9,7 +9,7 @@ import numpy as np
 
 from octavo import plot, rl
 from octavo.catalogue import Method, Paper
-from octavo.claims import Run, at_least, at_most
+from octavo.claims import Run, at_least, at_most, measured, stated
 
 PAPER = Paper(
     key="trajectory-bayes-opt",
@@ -17,11 +17,7 @@ PAPER = Paper(
     authors="A. Wilson, A. Fern and P. Tadepalli",
     year=2014,
     venue="Journal of Machine Learning Research 15",
-    headlines=(
-        "divergence-bounds-returns",
-        "weighing-a-bad-simulator",
-        "model-balances-the-pole",
-    ),
+    headlines=("divergence-bounds-returns", "weighing-a-bad-simulator", "model-balances-the-pole"),
     tables={
         "Table 1": "[features of the domains: they are those of the simulators]",
         "Figure 3": "residuals-mend-the-simulator",
@@ -85,14 +81,9 @@ def expected_return(mdp, policy, horizon: int) -> float:
     return float(mdp.start @ value)
 
 
-@PAPER.claim(
-    says="Returns of two policies differ by no more than √2 R_max(√KL + √KL')",
-    published="holds",
-    where="Theorem 1",
-    kind="theorem",
-    seeds=SEEDS,
-    expect=at_most(0.0, because="exact dynamic programs; the largest excess over random problems"),
-)
+@PAPER.claim("Returns of two policies differ by no more than √2 R_max(√KL + √KL')")
+@stated("holds", "Theorem 1", kind="theorem", seeds=SEEDS)
+@at_most(0.0, because="exact dynamic programs; the largest excess over random problems")
 def divergence_bounds_returns(run: Run) -> float:
     worst = -np.inf
     for k in range(200 if run.full else 40):
@@ -105,14 +96,9 @@ def divergence_bounds_returns(run: Run) -> float:
     return float(worst)
 
 
-@PAPER.claim(
-    says="The kernel does not see changes of parameters that leave behaviour as it is",
-    published="robust to changes in policy parameterization",
-    where="Section 4.1",
-    kind="theorem",
-    seeds=SEEDS,
-    expect=at_most(1e-9, because="logits of each state shifted by a constant; rounding"),
-)
+@PAPER.claim("The kernel does not see changes of parameters that leave behaviour as it is")
+@stated("robust to changes in policy parameterization", "Section 4.1", kind="theorem", seeds=SEEDS)
+@at_most(1e-9, because="logits of each state shifted by a constant; rounding")
 def parameters_do_not_matter(run: Run) -> float:
     rng = np.random.RandomState(run.seed)
     policy, kernel = rl.SoftmaxLinearPolicy(3, 4), rl.BehaviourKernel()
@@ -152,15 +138,12 @@ def error(belief: np.ndarray, truth: np.ndarray) -> float:
     return float(np.sqrt(np.mean((belief - truth) ** 2)))
 
 
-@PAPER.claim(
-    says="A simulator that underestimates all policies is discounted, and the mean gains by it",
-    published="β = 0.1 estimates the true function more accurately than β = 1",
-    where="Figure 4",
-    kind="ordering",
-    seeds=tuple(range(20)),
-    stand_in="random smooth functions for the drawn one",
-    expect=at_least(0.0, because="error of the mean with β = 1 less that with β by the evidence"),
+@PAPER.claim("A simulator that underestimates all policies is discounted, and the mean gains by it")
+@stated("β = 0.1 estimates the true function more accurately than β = 1", "Figure 4")
+@measured(
+    kind="ordering", seeds=tuple(range(20)), stand_in="random smooth functions for the drawn one"
 )
+@at_least(0.0, because="error of the mean with β = 1 less that with β by the evidence")
 def weighing_a_bad_simulator(run: Run) -> float:
     search, truth, grid = searched(run, 5.0, lambda f, bias: lambda t: 0.0 * f(t) - bias)
     run.note(f"β of seed {run.seed}: {search.gp_.beta:.2f}")
@@ -172,15 +155,10 @@ def weighing_a_bad_simulator(run: Run) -> float:
     return error(believed, truth(grid)) - error(search.posterior(grid), truth(grid))
 
 
-@PAPER.claim(
-    says="A model of the residuals compensates for errors of the simulator",
-    published="the corrected mean",
-    where="Figure 3",
-    kind="ordering",
-    seeds=tuple(range(20)),
-    stand_in="random smooth functions for the drawn one",
-    expect=at_least(0.0, because="error of the simulator less that of the corrected mean"),
-)
+@PAPER.claim("A model of the residuals compensates for errors of the simulator")
+@stated("the corrected mean", "Figure 3", stand_in="random smooth functions for the drawn one")
+@measured(kind="ordering", seeds=tuple(range(20)))
+@at_least(0.0, because="error of the simulator less that of the corrected mean")
 def residuals_mend_the_simulator(run: Run) -> float:
     off = random_function(np.random.RandomState(1000 + run.seed))
     search, truth, grid = searched(run, 0.0, lambda f, _: lambda t: f(t) + 0.5 * off(t))
@@ -199,32 +177,18 @@ def pole_episodes(seed: int, mean: str, budget: int) -> int:
     return budget + 1
 
 
-@PAPER.claim(
-    says="With a learnt simulator the pole is balanced for 1,000 steps within ten episodes",
-    published="rapidly",
-    where="Section 5.4 and Figure 7",
-    kind="ordering",
-    seeds=SEEDS,
-    full_seeds=FORTY,
-    stand_in=POLE,
-    unit="episodes",
-    expect=at_most(10.0, because="what the project set itself; the figure's curve has no numbers"),
-)
+@PAPER.claim("With a learnt simulator the pole is balanced for 1,000 steps within ten episodes")
+@stated("rapidly", "Section 5.4 and Figure 7")
+@measured(kind="ordering", unit="episodes", seeds=SEEDS, full_seeds=FORTY, stand_in=POLE)
+@at_most(10.0, because="what the project set itself; the figure's curve has no numbers")
 def model_balances_the_pole(run: Run) -> float:
     return float(pole_episodes(run.seed, "model", 40 if run.full else 20))
 
 
-@PAPER.claim(
-    says="The simulator finds the balancing policy in fewer episodes than the SE kernel alone",
-    published="fewer",
-    where="Section 5.4 and Figure 7",
-    kind="ordering",
-    seeds=SEEDS,
-    full_seeds=FORTY,
-    stand_in=POLE,
-    unit="episodes",
-    expect=at_least(0.0, because="episodes without it less episodes with it"),
-)
+@PAPER.claim("The simulator finds the balancing policy in fewer episodes than the SE kernel alone")
+@stated("fewer", "Section 5.4 and Figure 7")
+@measured(kind="ordering", unit="episodes", seeds=SEEDS, full_seeds=FORTY, stand_in=POLE)
+@at_least(0.0, because="episodes without it less episodes with it")
 def model_beats_none_on_the_pole(run: Run) -> float:
     budget = 40 if run.full else 20
     with_it, without = (pole_episodes(run.seed, mean, budget) for mean in ("model", "zero"))
@@ -247,17 +211,10 @@ def hill_episodes(seed: int, budget: int, **options) -> int:
     return budget + 1
 
 
-@PAPER.claim(
-    says="Mountain car: the behaviour kernel needs fewer episodes than the SE kernel",
-    published="BOA (BBK) above BOA",
-    where="Section 5.2 and Figure 5",
-    kind="ordering",
-    seeds=SEEDS,
-    full_seeds=FORTY,
-    stand_in=OPEN,
-    unit="episodes",
-    expect=at_least(0.0, because="episodes to a return of -120 with SE less those with BBK"),
-)
+@PAPER.claim("Mountain car: the behaviour kernel needs fewer episodes than the SE kernel")
+@stated("BOA (BBK) above BOA", "Section 5.2 and Figure 5")
+@measured(kind="ordering", unit="episodes", seeds=SEEDS, full_seeds=FORTY, stand_in=OPEN)
+@at_least(0.0, because="episodes to a return of -120 with SE less those with BBK")
 def behaviour_beats_parameters_uphill(run: Run) -> float:
     budget = 60 if run.full else 12
     by_what, by_parameters = (
@@ -268,15 +225,11 @@ def behaviour_beats_parameters_uphill(run: Run) -> float:
 
 
 @PAPER.claim(
-    says="With good features of the model an optimal policy comes as soon as the model is learnt",
-    published=4.0,
-    where="Section 5.2 and Figure 5",
-    kind="own",
-    seeds=(0, 1),
+    "With good features of the model an optimal policy comes as soon as the model is learnt",
     full_seeds=FORTY,
-    unit="episodes",
-    expect=at_most(10.0, because="five first policies, then one that the model recommends"),
 )
+@stated(4.0, "Section 5.2 and Figure 5", unit="episodes", kind="own", seeds=(0, 1))
+@at_most(10.0, because="five first policies, then one that the model recommends")
 def good_model_climbs_at_once(run: Run) -> float:
     car = rl.MountainCar()
     world = rl.LinearWorldModel(
@@ -286,16 +239,11 @@ def good_model_climbs_at_once(run: Run) -> float:
 
 
 @PAPER.claim(
-    says="Planar arm: the behaviour kernel reaches the point in fewer episodes than the SE kernel",
-    published="almost immediately",
-    where="Section 5.5 and Figure 8",
-    kind="ordering",
-    seeds=(0, 1),
-    full_seeds=FORTY,
-    stand_in=ARM,
-    unit="episodes",
-    expect=at_least(0.0, because="episodes to the goal with SE less those with BBK"),
+    "Planar arm: the behaviour kernel reaches the point in fewer episodes than the SE kernel"
 )
+@stated("almost immediately", "Section 5.5 and Figure 8")
+@measured(kind="ordering", unit="episodes", seeds=(0, 1), full_seeds=FORTY, stand_in=ARM)
+@at_least(0.0, because="episodes to the goal with SE less those with BBK")
 def behaviour_finds_the_point(run: Run) -> float:
     arm, budget = rl.PlanarArm(horizon=100), 30 if run.full else 7
     found = []
@@ -316,17 +264,10 @@ def behaviour_finds_the_point(run: Run) -> float:
     return float(found[1] - found[0])
 
 
-@PAPER.claim(
-    says="Bicycle: the behaviour kernel shows no improvement over random policies",
-    published="no improvement in 300 episodes",
-    where="Section 5.6",
-    kind="ordering",
-    seeds=(0, 1),
-    full_seeds=tuple(range(15)),
-    stand_in="episodes of 300 steps, and fewer of them",
-    unit="steps",
-    expect=at_most(30.0, because="a tenth of an episode longer than the mean of random policies"),
-)
+@PAPER.claim("Bicycle: the behaviour kernel shows no improvement over random policies")
+@stated("no improvement in 300 episodes", "Section 5.6", seeds=(0, 1), full_seeds=tuple(range(15)))
+@measured(stand_in="episodes of 300 steps, and fewer of them", unit="steps", kind="ordering")
+@at_most(30.0, because="a tenth of an episode longer than the mean of random policies")
 def behaviour_fails_on_the_bicycle(run: Run) -> float:
     bicycle, n = rl.Bicycle(horizon=300), 30 if run.full else 7
     policy = bicycle.make_policy()

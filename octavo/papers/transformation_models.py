@@ -9,7 +9,7 @@ import numpy as np
 
 from octavo import data, plot, survival
 from octavo.catalogue import Method, Paper, Trial
-from octavo.claims import NotMeasurable, Run, at_least, at_most, holds, within
+from octavo.claims import NotMeasurable, Run, at_least, at_most, holds, measured, stated, within
 
 # Times are divided by their median, so that one grid of C serves days and years. Large constants
 # (`coef0`) leave bends a small share of the quadratic kernels: what lies between a straight line
@@ -127,16 +127,12 @@ def own_score(model: Any, X: np.ndarray, y: np.ndarray) -> float:
 
 
 # --- artificial examples (Section 6.1) -----------------------------------------------------------
-
 examples = PAPER.section(seeds=SEEDS, unit="")
 
 
-@examples.claim(
-    "Ranks of cyclists in a race are predicted with a test concordance of 0.98",
-    0.98,
-    where="Section 6.1.1 and Figure 6",
-    expect=within(0.02, because="two digits from one draw of 50 test rows; draws differ by 0.01"),
-)
+@examples.claim("Ranks of cyclists in a race are predicted with a test concordance of 0.98")
+@stated(0.98, "Section 6.1.1 and Figure 6")
+@within(0.02, because="two digits from one draw of 50 test rows; draws differ by 0.01")
 def cyclists(run: Run) -> float:
     X, y = data.make_cyclists(random_state=run.seed)
     train, test = standardized(X[:100], X[100:])
@@ -144,13 +140,10 @@ def cyclists(run: Run) -> float:
     return model.score(test, y[100:])
 
 
-@examples.claim(
-    "Students' levels are predicted with a test concordance of 0.99",
-    0.99,
-    where="Section 6.1.2 and Figure 7",
-    expect=within(0.02, because="two digits from one draw of 50 test rows; draws differ by 0.01"),
-    stand_in="grades uniform between 20 and 100 %, which the text leaves open",
-)
+@examples.claim("Students' levels are predicted with a test concordance of 0.99")
+@stated(0.99, "Section 6.1.2 and Figure 7")
+@measured(stand_in="grades uniform between 20 and 100 %, which the text leaves open")
+@within(0.02, because="two digits from one draw of 50 test rows; draws differ by 0.01")
 def students(run: Run) -> float:
     X, y = data.make_students(random_state=run.seed)
     train, test = standardized(X[:100], X[100:])
@@ -174,14 +167,13 @@ def arms(seed: int) -> tuple[Any, ...]:
 
 
 @examples.claim(
-    "In a trial with crossing hazards the treatment is found: a test concordance of 0.70",
-    0.70,
-    where="Section 6.1.3 and Figure 8",
-    expect=within(
-        0.08,
-        because="one draw of 50 test rows has a standard error of 0.04, and no model of the arm "
-        "can have more than 0.673 on average",
-    ),
+    "In a trial with crossing hazards the treatment is found: a test concordance of 0.70"
+)
+@stated(0.70, "Section 6.1.3 and Figure 8")
+@within(
+    0.08,
+    because="one draw of 50 test rows has a standard error of 0.04, and no model of the arm "
+    "can have more than 0.673 on average",
 )
 def two_arms(run: Run) -> float:
     model, X, y = arms(run.seed)
@@ -189,12 +181,10 @@ def two_arms(run: Run) -> float:
 
 
 @examples.claim(
-    "The predicted curves show two groups and come close to the two true survival functions",
-    "close",
-    where="Figure 9",
-    kind="figure",
-    expect=at_most(0.15, because="mean distance of curves; a common curve for all is 0.23 away"),
+    "The predicted curves show two groups and come close to the two true survival functions"
 )
+@stated("close", "Figure 9", kind="figure")
+@at_most(0.15, because="mean distance of curves; a common curve for all is 0.23 away")
 def two_arms_curves(run: Run) -> float:
     model, X, _ = arms(run.seed)
     times = np.linspace(0.1, 6.0, 60)
@@ -206,14 +196,9 @@ def two_arms_curves(run: Run) -> float:
 # --- identities ----------------------------------------------------------------------------------
 
 
-@PAPER.claim(
-    says="The errors of Eq. (8) are the least that make u - y + e non-decreasing in y",
-    where="Eq. (8)",
-    published="equal",
-    kind="theorem",
-    expect=at_most(1e-6, because="accuracy of the linear program it is compared with"),
-    seeds=SEEDS[:5],
-)
+@PAPER.claim("The errors of Eq. (8) are the least that make u - y + e non-decreasing in y")
+@stated("equal", "Eq. (8)", kind="theorem", seeds=SEEDS[:5])
+@at_most(1e-6, because="accuracy of the linear program it is compared with")
 def slack_is_isotonic(run: Run) -> float:
     import scipy.sparse as sp
     from scipy.optimize import linprog
@@ -230,14 +215,9 @@ def slack_is_isotonic(run: Run) -> float:
     return abs(model.objective_ - 0.5 * model.coef_ @ model.coef_ - 0.5 * errors)
 
 
-@PAPER.claim(
-    says="With two levels the machine is the support vector machine up to the choice of γ",
-    where="Section 4.3, Eqs. (13) and (14)",
-    published="equal",
-    kind="theorem",
-    expect=holds(because="no more than LIBSVM's objective, less its tolerance of 1e-5"),
-    seeds=SEEDS[:5],
-)
+@PAPER.claim("With two levels the machine is the support vector machine up to the choice of γ")
+@stated("equal", "Section 4.3, Eqs. (13) and (14)", kind="theorem", seeds=SEEDS[:5])
+@holds(because="no more than LIBSVM's objective, less its tolerance of 1e-5")
 def two_levels_are_svm(run: Run) -> float:
     from sklearn.svm import SVC
 
@@ -253,17 +233,9 @@ def two_levels_are_svm(run: Run) -> float:
     return float(gap < 1e-5)
 
 
-@PAPER.claim(
-    says="On noiseless data the direction of the utility is recovered as rows are added",
-    where="Proposition 1 and Appendix A",
-    published="converges",
-    kind="ordering",
-    expect=at_least(
-        5.0, because="the angle at 50 rows over that at 2,000; 40 times as many rows, five times"
-    ),
-    unit="times",
-    seeds=SEEDS,
-)
+@PAPER.claim("On noiseless data the direction of the utility is recovered as rows are added")
+@stated("converges", "Proposition 1 and Appendix A", unit="times", kind="ordering", seeds=SEEDS)
+@at_least(5.0, because="the angle at 50 rows over that at 2,000; 40 times as many rows, five times")
 def direction_is_consistent(run: Run) -> float:
     rng = np.random.default_rng(run.seed)
     w = np.array([0.6, -0.8])
@@ -278,7 +250,6 @@ def direction_is_consistent(run: Run) -> float:
 
 
 # --- sparse machines (Figure 3) ------------------------------------------------------------------
-
 sparse = PAPER.section(
     where="Figure 3",
     seeds=SEEDS[:5],
@@ -300,24 +271,18 @@ def both_norms(seed: int, full: bool) -> tuple[Any, ...]:
     return one, two, X[100:], y[100:], coef
 
 
-@sparse.claim(
-    "The sparse machine has a smaller test error than the dense one",
-    "lower",
-    expect=at_least(0.0, because="the whole 95 % interval over data sets must be positive"),
-    unit="share of the dense machine's error",
-)
+@sparse.claim("The sparse machine has a smaller test error than the dense one")
+@stated("lower", unit="share of the dense machine's error")
+@at_least(0.0, because="the whole 95 % interval over data sets must be positive")
 def sparse_is_more_accurate(run: Run) -> float:
     one, two, X, y, _ = both_norms(run.seed, run.full)
     dense = float(np.mean((two.predict(X) - y) ** 2))
     return 1.0 - float(np.mean((one.predict(X) - y) ** 2)) / dense
 
 
-@sparse.claim(
-    "The sparse machine selects few of the 200 features, nearly all of them relevant",
-    "nearly all",
-    expect=at_least(0.75, because="'those which are selected are also relevant'; chance is a half"),
-    unit="share of the selected that is relevant",
-)
+@sparse.claim("The sparse machine selects few of the 200 features, nearly all of them relevant")
+@stated("nearly all", unit="share of the selected that is relevant")
+@at_least(0.75, because="'those which are selected are also relevant'; chance is a half")
 def sparse_selects_few(run: Run) -> float:
     one, _, _, _, coef = both_norms(run.seed, run.full)
     run.note(f"{len(one.selected_)} selected")
@@ -328,16 +293,11 @@ def sparse_selects_few(run: Run) -> float:
 
 
 @PAPER.claim(
-    says="MINLIP and EXC err alike on binned regression data (0.57 and 0.57 for Boston housing)",
-    where="Table 2",
-    published=0.0,
-    kind="figure",
-    stand_in="the diabetes data of scikit-learn in 10 bins of equal frequency",
-    expect=within(0.03, because="the two columns differ by at most 0.05, on four sets by nothing"),
-    seeds=SEEDS[:5],
-    full_seeds=tuple(range(20)),
-    unit="zero-one error",
+    "MINLIP and EXC err alike on binned regression data (0.57 and 0.57 for Boston housing)"
 )
+@stated(0.0, "Table 2", full_seeds=tuple(range(20)), unit="zero-one error", seeds=SEEDS[:5])
+@measured(stand_in="the diabetes data of scikit-learn in 10 bins of equal frequency", kind="figure")
+@within(0.03, because="the two columns differ by at most 0.05, on four sets by nothing")
 def ordinal_errors_are_alike(run: Run) -> float:
     from sklearn.datasets import load_diabetes
     from sklearn.model_selection import train_test_split
@@ -357,9 +317,8 @@ def ordinal_errors_are_alike(run: Run) -> float:
 PAPER.not_measurable(
     "ordinal-data",
     "the six regression sets of Torgo's collection are not among octavo's data",
-    says="Zero-one errors from 0.57 (Boston housing) to 0.89 (Wisconsin) with a Gaussian kernel",
-    where="Table 2",
-    published=0.57,
+    "Zero-one errors from 0.57 (Boston housing) to 0.89 (Wisconsin) with a Gaussian kernel",
+    stated(0.57, "Table 2"),
 )
 
 # --- breast cancer (Section 6.4) -----------------------------------------------------------------
@@ -406,27 +365,18 @@ cancer = PAPER.section(seeds=tuple(range(20)))
 SPLINES = "Cox's model on cubic B-splines with a ridge in place of penalised smoothing splines"
 
 
-@cancer.claim(
-    "With a componentwise quadratic kernel the test concordance is 0.6857",
-    0.6857,
-    where="Section 6.4",
-    expect=within(0.02, because="one split of 229 test rows; splits differ by 0.02"),
-)
+@cancer.claim("With a componentwise quadratic kernel the test concordance is 0.6857")
+@stated(0.6857, "Section 6.4")
+@within(0.02, because="one split of 229 test rows; splits differ by 0.02")
 def breast_cancer_concordance(run: Run) -> float:
     minlip, splines, _, B, _, y = cancer_machines(run.seed, run.full)
     run.note(f"Cox with splines {splines.score(B, y):.4f} (published 0.6715)")
     return minlip.score(B, y)
 
 
-@cancer.claim(
-    "The split at the median risk is sharper than Cox's: log-rank 29.70 against 20.43",
-    9.27,
-    where="Figure 13",
-    kind="ordering",
-    stand_in=SPLINES,
-    unit="of the log-rank statistic",
-    expect=at_least(0.0, because="the whole 95 % interval over splits must be positive"),
-)
+@cancer.claim("The split at the median risk is sharper than Cox's: log-rank 29.70 against 20.43")
+@stated(9.27, "Figure 13", unit="of the log-rank statistic", kind="ordering", stand_in=SPLINES)
+@at_least(0.0, because="the whole 95 % interval over splits must be positive")
 def breast_cancer_split(run: Run) -> float:
     minlip, splines, _, B, _, y = cancer_machines(run.seed, run.full)
     statistics = [
@@ -437,14 +387,9 @@ def breast_cancer_split(run: Run) -> float:
     return statistics[0] - statistics[1]
 
 
-@cancer.claim(
-    "More positive lymph nodes shorten the estimated survival time",
-    "shorter",
-    where="Figure 12",
-    kind="figure",
-    expect=at_most(0.0, because="the effect from none to ten positive nodes must be negative"),
-    unit="utility",
-)
+@cancer.claim("More positive lymph nodes shorten the estimated survival time")
+@stated("shorter", "Figure 12", unit="utility", kind="figure")
+@at_most(0.0, because="the effect from none to ten positive nodes must be negative")
 def nodes_shorten_life(run: Run) -> float:
     minlip, _, A, _, _, _ = cancer_machines(run.seed, run.full)
     X, _ = gbsg2()
@@ -456,21 +401,18 @@ PAPER.not_measurable(
     "micro-arrays",
     "the three micro-array sets (DBCD, DLBCL, NSBCD) are not among octavo's data, and the text "
     "prints no numbers",
-    says="MINLIP is better than or comparable to PCR-, supervised PC-, PLS-, ridge and lasso Cox",
-    where="Figure 10",
-    published="comparable",
+    "MINLIP is better than or comparable to PCR-, supervised PC-, PLS-, ridge and lasso Cox",
+    stated("comparable", "Figure 10"),
 )
 
 # --- what the paper does not say -----------------------------------------------------------------
 
 
 @cancer.claim(
-    "Comparing each row with the last event before it beats comparing neighbours in time alone",
-    "not in the paper",
-    where="Section 5.4, D_c = RD",
-    kind="own",
-    expect=at_least(0.03, because="0.69 against 0.58 in a trial with another solver"),
+    "Comparing each row with the last event before it beats comparing neighbours in time alone"
 )
+@stated("not in the paper", "Section 5.4, D_c = RD", kind="own")
+@at_least(0.03, because="0.69 against 0.58 in a trial with another solver")
 def nearest_beats_next(run: Run) -> float:
     _, _, A, B, known, y = cancer_machines(run.seed, run.full)
     near, following = (
@@ -480,14 +422,9 @@ def nearest_beats_next(run: Run) -> float:
     return near - following
 
 
-@cancer.claim(
-    "Predicted survival curves have no larger integrated Brier score than Cox's",
-    "not in the paper",
-    where="Section 5.5",
-    kind="own",
-    expect=at_least(0.0, because="Cox's score less ours, over splits"),
-    method="CoxRegression",
-)
+@cancer.claim("Predicted survival curves have no larger integrated Brier score than Cox's")
+@stated("not in the paper", "Section 5.5", kind="own", method="CoxRegression")
+@at_least(0.0, because="Cox's score less ours, over splits")
 def curves_are_calibrated(run: Run) -> float:
     minlip, _, A, B, known, y = cancer_machines(run.seed, run.full)
     cox = survival.CoxRegression(alpha=1.0).fit(A, known)
@@ -499,9 +436,6 @@ def curves_are_calibrated(run: Run) -> float:
     ]
     run.note(f"{scores[1]:.4f} against {scores[0]:.4f}")
     return scores[0] - scores[1]
-
-
-# --- pictures ------------------------------------------------------------------------------------
 
 
 @PAPER.figure("Predicted survival of the test patients of a trial with two arms (Figure 9)")

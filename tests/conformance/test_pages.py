@@ -26,7 +26,6 @@ WITHOUT_SNIPPET = {
     "docs/architecture.md": "the layout of the source",
     "docs/benchmarks.md": "tables, written by make bench",
     "docs/changelog.md": "includes CHANGELOG.md",
-    "docs/claims.md": "the rules of judgement",
     "docs/contributing.md": "includes CONTRIBUTING.md",
     "docs/install.md": "shell commands",
     "docs/roadmap.md": "a list of what is open",
