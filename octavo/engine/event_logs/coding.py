@@ -12,11 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.engine.compilation.kernel_cache import njit
+from octavo.engine.event_logs.reductions import taken
 from octavo.engine.event_logs.text import arrow_strings, code_strings
 
 __all__ = ["Coded", "Coder", "code_integers", "joint_codes"]
 
 Codes = NDArray[np.int32]
+DIGIT, MOST_DIGITS = 11, 4  # bits that are sorted at once; more digits take as long as a sort
 
 
 class Coded(NamedTuple):
@@ -106,7 +108,7 @@ class Coder:
         codes = self._chunks[0] if self._chunks else np.empty(0, dtype=np.int32)
         if len(self._chunks) > 1:
             codes = np.concatenate(self._chunks)
-        return Coded(rank[codes], _object_array([values[k] for k in order]))
+        return Coded(taken(rank, codes), _object_array([values[k] for k in order]))
 
 
 def _factorize(values: Any) -> tuple[NDArray[Any], list[Any]]:
@@ -166,11 +168,37 @@ def code_integers(values: NDArray[np.int64]) -> Coded:
     # value and row in one word: a sort of numbers is faster than one of positions
     packed = (values - low).astype(np.uint64) << np.uint64(bits)
     packed |= np.arange(n, dtype=np.uint64)
-    packed.sort()
+    packed = _by_value(packed, bits, (high - low).bit_length())
     ranks = np.empty(n, dtype=np.int32)
     distinct = np.empty(n, dtype=np.uint64)
     size = _rank(packed, np.uint64(bits), ranks, distinct)
     return Coded(ranks, distinct[:size].astype(np.int64) + low)
+
+
+def _by_value(packed: NDArray[np.uint64], bits: int, value_bits: int) -> NDArray[np.uint64]:
+    """Return words sorted by what stands above their lowest bits, digit by digit from the last."""
+    if value_bits > MOST_DIGITS * DIGIT:
+        packed.sort()
+        return packed
+    room = np.empty_like(packed)
+    for shift in range(bits, bits + value_bits, DIGIT):
+        _by_digit(packed, np.uint64(shift), np.zeros((1 << DIGIT) + 1, dtype=np.int64), room)
+        packed, room = room, packed
+    return packed
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _by_digit(words, shift, begin, out):
+    """Fill `out` with words in the order of a digit, equal ones in their own."""
+    mask = np.uint64(len(begin) - 2)
+    for i in range(len(words)):
+        begin[((words[i] >> shift) & mask) + np.uint64(1)] += 1
+    for digit in range(len(begin) - 1):
+        begin[digit + 1] += begin[digit]
+    for i in range(len(words)):
+        digit = (words[i] >> shift) & mask
+        out[begin[digit]] = words[i]
+        begin[digit] += 1
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from octavo.engine.estimators.arrays import Ints
 from octavo.engine.event_logs.coding import Coded, Coder, code_integers
-from octavo.engine.event_logs.reductions import canonical_order, taken
+from octavo.engine.event_logs.reductions import canonical_places, placed
 
 if TYPE_CHECKING:
     from octavo.linear import ClickLog as Self
@@ -88,11 +88,11 @@ class ClickLog:
             start = int(time.min()) // DAY * DAY if len(time) else 0
         if end is None:
             end = (int(time.max()) // DAY + 1) * DAY if len(time) else start + DAY
-        order = canonical_order(entity, time, [columns[name].codes for name in sorted(columns)])
-        self.time = taken(time, order)
+        places = canonical_places(entity, time, [columns[name].codes for name in sorted(columns)])
+        self.time = placed(time, places)
         self.entities = entities
         self.columns = {
-            name: Coded(taken(column.codes, order), column.values)
+            name: Coded(placed(column.codes, places), column.values)
             for name, column in columns.items()
         }
         self.start, self.end = start, end

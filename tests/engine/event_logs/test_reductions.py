@@ -7,10 +7,11 @@ import pytest
 
 from octavo.engine.event_logs.coding import Coder, joint_codes
 from octavo.engine.event_logs.reductions import (
-    canonical_order,
+    canonical_places,
     count_keys,
     distinct_counts,
     moments,
+    placed,
     segments,
     series_summary,
 )
@@ -20,9 +21,29 @@ def sorted_log(seed, n=200, n_entities=5, n_bins=6, n_codes=4):
     rng = np.random.default_rng(seed)
     entity = np.sort(rng.integers(0, n_entities, n)).astype(np.int32)
     bins = rng.integers(0, n_bins, n)
-    order = canonical_order(entity, bins, [])
+    places = canonical_places(entity, bins, [])
     offsets = np.searchsorted(entity, np.arange(n_entities + 2))  # the last entity has no row
-    return offsets, entity[order], bins[order], rng.integers(-1, n_codes, n).astype(np.int32)
+    return (
+        offsets,
+        placed(entity, places),
+        placed(bins, places),
+        rng.integers(-1, n_codes, n).astype(np.int32),
+    )
+
+
+@pytest.mark.parametrize("by_time", [True, False])
+@pytest.mark.parametrize("far", [1, 2**57])  # too far apart for entity and time in one number
+def test_places_are_those_of_a_sort_by_all_keys(by_time, far):
+    rng = np.random.default_rng(7)
+    entity = rng.integers(0, 6, 400).astype(np.int32)
+    time = rng.integers(0, 40, 400) * far
+    time = np.sort(time) if by_time else time
+    codes = [rng.integers(-1, 3, 400).astype(np.int32) for _ in range(2)]
+    places = canonical_places(entity, time, codes)
+    assert np.array_equal(np.sort(places), np.arange(400))
+    order = np.lexsort((*codes, time, entity))
+    for column in (entity, time, *codes):
+        np.testing.assert_array_equal(placed(column, places), column[order])
 
 
 @pytest.mark.parametrize("seed", range(3))

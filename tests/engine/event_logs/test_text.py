@@ -71,7 +71,8 @@ def test_pandas_strings_and_objects_have_the_same_codes():
     assert columns[0].values.tolist() == columns[1].values.tolist()
 
 
-@pytest.mark.parametrize("top", [10, 2**32, 2**62])
+# digits of eleven bits: one, part of a second, the most that are sorted by, and more
+@pytest.mark.parametrize("top", [1, 10, 2**11 - 6, 2**11, 2**32, 2**44 - 6, 2**44, 2**62])
 def test_integers_are_ranked_among_their_distinct_values(top):
     values = np.random.RandomState(0).randint(-5, top, 1000, dtype=np.int64)
     values[500:] = values[:500]
