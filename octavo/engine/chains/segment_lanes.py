@@ -248,3 +248,10 @@ def tied_segments(
                 put(last, (k,), times(same(start[k]), get(ahead, (0, k))))
             add_states(own, last, starts)
         put(least, (g,), low)
+
+
+def _warmup() -> None:
+    """Compile every kernel of this module: the marginals of segments call them."""
+    from octavo.engine.chains import segments
+
+    segments._warmup()
